@@ -262,12 +262,15 @@ impl ComparedRun {
             return None;
         }
         let (response, service) = (totals.response(None), totals.service(None));
+        let streams = || totals.figures.iter().map(|figure| figure.key.stream);
+        let has = |percentile: f64| totals.started.has_percentile(streams(), percentile);
         let value = |kind: FigureKind| {
             let value = match (kind, kind.is_service()) {
                 (FigureKind::Rate, _) => totals.rate(),
                 (FigureKind::Knee | FigureKind::Saturation, _) => return None,
                 (FigureKind::Throughput, _) => totals.bytes_per_second(),
                 (FigureKind::CpuPerOperation, _) => totals.host_cpu_ns_per_operation()?,
+                _ if !kind.percentile().is_none_or(&has) => return None,
                 (_, true) => latency(&service, kind.percentile())?,
                 (_, false) => latency(&response, kind.percentile())?,
             };

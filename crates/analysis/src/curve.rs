@@ -88,14 +88,15 @@ pub struct CurvePoint {
 }
 
 /// Percentiles of a latency in nanoseconds, by the upper bounds of histogram buckets (0.4 %), and
-/// the exact maximum. All zero without a value.
+/// the exact maximum. `None` without a value, and where an import does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Percentiles {
     pub samples: u64,
-    pub p50: u64,
-    pub p90: u64,
-    pub p99: u64,
-    pub p99_9: u64,
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
+    /// Zero without a value.
     pub max: u64,
 }
 
@@ -161,8 +162,8 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
     let exhausted = exhausted(scheduled, schedule);
     let response_ns_p99 = scheduled.response(None).percentile_ns(99.0);
     let is_sent_late = !exhausted.is_exhausted && is_own_lateness(scheduled, response_ns_p99);
-    let response = Percentiles::of(&totals.response(None));
-    let syncs = Percentiles::of(&totals.syncs());
+    let response = Percentiles::of(&totals.response(None), totals);
+    let syncs = Percentiles::of(&totals.syncs(), totals);
     CurvePoint {
         run: started.run,
         name: started.name.clone(),
@@ -205,7 +206,9 @@ pub fn knee(points: &[CurvePoint]) -> Option<Knee> {
         .filter(|(_, point)| {
             point.response.samples >= SAMPLES_FOR_KNEE && point.shows_the_storage()
         })
-        .map(|(place, point)| (place, point.achieved_per_s, point.response.p99 as f64))
+        .filter_map(|(place, point)| {
+            Some((place, point.achieved_per_s, point.response.p99? as f64))
+        })
         .collect();
     if by_rate.len() < KNEE_POINTS_LEAST {
         return None;
@@ -235,7 +238,7 @@ pub fn highest_rate_under(points: &[CurvePoint], limit_ns: u64) -> Option<usize>
         .enumerate()
         .filter(|(_, point)| point.response.samples >= SAMPLES_FOR_KNEE)
         .filter(|(_, point)| !point.is_missed())
-        .filter(|(_, point)| point.response.p99 <= limit_ns)
+        .filter(|(_, point)| point.response.p99.is_some_and(|p99| p99 <= limit_ns))
         .max_by(|a, b| a.1.achieved_per_s.total_cmp(&b.1.achieved_per_s))
         .map(|(place, _)| place)
 }
@@ -258,13 +261,20 @@ impl CurvePoint {
 }
 
 impl Percentiles {
-    pub fn of(figures: &LatencyFigures) -> Self {
+    /// Of I/Os of this run.
+    pub fn of(figures: &LatencyFigures, totals: &RunTotals) -> Self {
+        let streams = || totals.figures.iter().map(|figure| figure.key.stream);
+        let at = |percentile: f64| {
+            let is_known = !figures.histogram.is_empty()
+                && totals.started.has_percentile(streams(), percentile);
+            is_known.then(|| figures.percentile_ns(percentile))
+        };
         Self {
             samples: figures.histogram.count(),
-            p50: figures.percentile_ns(50.0),
-            p90: figures.percentile_ns(90.0),
-            p99: figures.percentile_ns(99.0),
-            p99_9: figures.percentile_ns(99.9),
+            p50: at(50.0),
+            p90: at(90.0),
+            p99: at(99.0),
+            p99_9: at(99.9),
             max: figures.max_ns,
         }
     }

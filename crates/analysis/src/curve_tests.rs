@@ -11,7 +11,7 @@ const MS: u64 = 1_000_000;
 fn at(rate: f64, p99_ns: u64) -> CurvePoint {
     let mut point = point(&open(0, rate, &[p99_ns; 4], &[p99_ns; 4]));
     point.achieved_per_s = rate;
-    point.response.p99 = p99_ns;
+    point.response.p99 = Some(p99_ns);
     point.response.samples = 1000;
     point.is_generator_bound = false;
     point
@@ -31,10 +31,10 @@ fn a_closed_loop_has_no_schedule_and_full_slots_are_no_fault() {
     );
     let expected = Percentiles {
         samples: 200,
-        p50: 100,
-        p90: 180,
-        p99: 198,
-        p99_9: 200,
+        p50: Some(100),
+        p90: Some(180),
+        p99: Some(198),
+        p99_9: Some(200),
         max: 200,
     };
     assert_eq!(point.response, expected);
@@ -61,7 +61,7 @@ fn unserved_arrivals_are_in_the_response() {
     totals.streams[0].unserved = latency(&[SECOND; 10]);
     let point = point(&totals);
     assert_eq!(point.response.samples, 100);
-    assert_eq!(point.response.p99, SECOND);
+    assert_eq!(point.response.p99, Some(SECOND));
     assert_eq!(point.service_ns_p99, 1_000);
 }
 
@@ -425,9 +425,11 @@ fn the_knee_and_the_highest_rate_go_by_the_p99_of_the_response() {
     for (place, point) in points.iter_mut().enumerate() {
         // By these the bend would lie at the second point.
         let other_ns = [1, 1, 60, 80, 100][place] * MS;
-        (point.response.p50, point.service_ns_p99) = (other_ns, other_ns);
+        (point.response.p50, point.service_ns_p99) = (Some(other_ns), other_ns);
     }
     assert_eq!(knee(&points).unwrap().point, by_p99);
-    points.iter_mut().for_each(|point| point.response.p50 = MS);
+    points
+        .iter_mut()
+        .for_each(|point| point.response.p50 = Some(MS));
     assert_eq!(highest_rate_under(&points, 50 * MS), Some(3));
 }

@@ -278,6 +278,22 @@ fn storage_bound(runs: &[&Heard], sweep: &[usize]) -> Option<String> {
     })
 }
 
+/// A percentile that may not be known.
+fn known(ns: Option<u64>) -> String {
+    ns.map_or("-".to_owned(), |ns| latency(ns as f64))
+}
+
+fn p99_text(p99_ns: Option<u64>, bound_ns: Option<u64>) -> String {
+    let Some(p99_ns) = p99_ns else {
+        return "no response p99 recorded".to_owned();
+    };
+    let is_bound = bound_ns.is_some_and(|at| p99_ns >= at);
+    format!(
+        "a response p99 of {}",
+        bounded(is_bound, latency(p99_ns as f64))
+    )
+}
+
 fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) -> String {
     let also = match like {
         0 | 1 => String::new(),
@@ -334,13 +350,11 @@ impl Heard {
 
     /// Jobs that differ have no p99 in common: the worst of them leads, by name.
     fn speed_of_jobs(&self, worst: &JobFigures) -> String {
-        let p99_ns = worst.response.p99;
-        let is_bound = worst.response_bound_ns.is_some_and(|at| p99_ns >= at);
         format!(
-            "slowest job `{}`: {} I/O/s with a response p99 of {}; {} I/O/s in all in `{}`",
+            "slowest job `{}`: {} I/O/s with {}; {} I/O/s in all in `{}`",
             worst.name,
             rate(worst.rate_per_s),
-            bounded(is_bound, latency(p99_ns as f64)),
+            p99_text(worst.response.p99, worst.response_bound_ns),
             rate(self.judged.point.achieved_per_s),
             self.name
         )
@@ -354,12 +368,10 @@ impl Heard {
         if let Some(job) = &self.judged.worst_job {
             return self.speed_of_jobs(job) + &self.syncs();
         }
-        let p99_ns = point.response.p99;
-        let is_bound = point.response_bound_ns.is_some_and(|at| p99_ns >= at);
         format!(
-            "{} I/O/s with a response p99 of {} in `{}`",
+            "{} I/O/s with {} in `{}`",
             rate(point.achieved_per_s),
-            bounded(is_bound, latency(p99_ns as f64)),
+            p99_text(point.response.p99, point.response_bound_ns),
             self.name
         ) + &self.syncs()
     }
@@ -370,12 +382,12 @@ impl Heard {
         let syncs = point.syncs;
         match syncs.samples {
             0 => String::new(),
-            1 => format!(", and one sync of {}", latency(syncs.p50 as f64)),
+            1 => format!(", and one sync of {}", latency(syncs.max as f64)),
             _ => format!(
                 ", and {} syncs/s with p50 {} and p99 {}",
                 rate(point.syncs_per_s),
-                latency(syncs.p50 as f64),
-                latency(syncs.p99 as f64)
+                known(syncs.p50),
+                known(syncs.p99)
             ),
         }
     }

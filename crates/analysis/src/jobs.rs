@@ -86,17 +86,17 @@ pub(crate) fn worst(totals: &RunTotals) -> Option<JobFigures> {
         JobFigures {
             name,
             rate_per_s: of_job.rate(),
-            response: Percentiles::of(&of_job.response(None)),
+            response: Percentiles::of(&of_job.response(None), &of_job),
             response_bound_ns: of_job.response_bound_ns(),
         }
     };
     let jobs: Vec<JobFigures> = groups.into_iter().map(of_group).collect();
     let told = jobs
         .into_iter()
-        .filter(|job| job.response.samples >= SAMPLES_MIN);
+        .filter(|job| job.response.samples >= SAMPLES_MIN && job.response.p99.is_some());
     let mut told: Vec<JobFigures> = told.collect();
     told.sort_by_key(|job| job.response.p99);
-    let (best, worst) = (told.first()?.response.p99, told.last()?.response.p99);
+    let (best, worst) = (told.first()?.response.p99?, told.last()?.response.p99?);
     let is_apart = worst as f64 >= APART_FACTOR * best as f64;
     told.pop().filter(|_| is_apart)
 }

@@ -181,12 +181,13 @@ fn level((value, runs): &(f64, Vec<ScaledRun<'_>>)) -> ScaledLevel {
         told.and_then(|told| told.parse::<f64>().ok())
     };
     let bytes: Option<Vec<f64>> = runs.iter().map(bytes).collect();
+    let known = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64);
     ScaledLevel {
         value: *value,
         runs: runs.len(),
         rate: mean(&|run| run.point.achieved_per_s.ln()).exp(),
-        response_ns_p50: mean(&|run| run.point.response.p50 as f64),
-        response_ns_p99: mean(&|run| run.point.response.p99 as f64),
+        response_ns_p50: mean(&|run| known(run.point.response.p50)),
+        response_ns_p99: mean(&|run| known(run.point.response.p99)),
         slots: mean(&|run| f64::from(run.point.slots)),
         slots_busy: mean(&|run| run.point.slots_busy.unwrap_or(0.0)),
         workers: mean(&|run| f64::from(run.outline.workers)),

@@ -466,7 +466,12 @@ impl Scene<'_> {
                 ),
                 Check::OnTime => (has(&[Word::GeneratorBound]), self.timing_missing()),
                 Check::QueueDepth => (has(&[Word::DepthBound]), self.slots_missing()),
-                Check::Samples => (has(&[Word::TooFewSamples]), None),
+                Check::Samples => {
+                    let response = &self.point.response;
+                    let is_missing = response.samples > 0 && response.p99.is_none();
+                    let missing = is_missing.then(|| "no p99 was recorded".to_owned());
+                    (has(&[Word::TooFewSamples]), missing)
+                }
                 Check::Steady => (has(&OF_COURSE) || self.is_paused(), self.course_missing()),
             };
             let seen = match (bad, missing) {
@@ -836,7 +841,8 @@ impl Scene<'_> {
             Some(job) => (job.response.samples, format!(" of `{}`", job.name)),
             None => (self.point.response.samples, String::new()),
         };
-        let is_few = self.measures() && samples > 0 && samples < SAMPLES_FOR_P99;
+        let has_p99 = self.point.response.p99.is_some();
+        let is_few = self.measures() && has_p99 && samples > 0 && samples < SAMPLES_FOR_P99;
         is_few.then(|| {
             format!(
                 "p99{of} rests on {}; it takes {SAMPLES_FOR_P99} for ten beyond it",

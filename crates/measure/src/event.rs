@@ -109,7 +109,29 @@ pub struct RunStarted {
     pub swept: Vec<Swept>,
 }
 
+impl StreamInfo {
+    /// Whether this percentile of its latency can be told: all of what Fathom measured, and of an import those that were
+    /// recorded.
+    pub fn has_percentile(&self, percentile: f64) -> bool {
+        let recorded = Label::find(&self.labels, Label::RECORDED_PERCENTILES);
+        let is_it = |text: &str| text.parse() == Ok(percentile);
+        recorded.is_none_or(|list| list.split(',').any(is_it))
+    }
+}
+
 impl RunStarted {
+    /// Whether all of these streams have it.
+    pub fn has_percentile(
+        &self,
+        mut streams: impl Iterator<Item = StreamId>,
+        percentile: f64,
+    ) -> bool {
+        streams.all(|id| {
+            let stream = self.streams.get(id.index());
+            stream.is_none_or(|stream| stream.has_percentile(percentile))
+        })
+    }
+
     /// The values of the loops that made the run.
     pub fn loops(&self) -> Option<&str> {
         Label::find(&self.labels, "loops").filter(|loops| *loops != "None")

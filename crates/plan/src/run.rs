@@ -243,6 +243,9 @@ impl Label {
     /// Of the same: how many bytes of its targets it works on.
     pub const WORKED_ON: &'static str = "scale.bytes";
 
+    /// Of a stream that was imported: the percentiles of its latency that were recorded, with commas. Others are not known.
+    pub const RECORDED_PERCENTILES: &'static str = "import.percentiles";
+
     /// Of a run that is done to see what a failure of its storage costs.
     pub const FAILOVER: &'static str = "run.failover";
 

@@ -90,7 +90,7 @@ pub(crate) fn digits(value: f64) -> String {
 fn of_rows(rows: Vec<&Row>) -> Repeated {
     let spread =
         |of: &dyn Fn(&Row) -> Option<f64>| Spread::of(rows.iter().filter_map(|row| of(row)));
-    let response_ms = |row: &Row, ns: u64| (row.response_ns.samples > 0).then_some(ns as f64 / 1e6);
+    let response_ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
     let first = rows[0];
     let name = match first.loops.is_empty() {
         true => first.run.clone(),
@@ -104,11 +104,11 @@ fn of_rows(rows: Vec<&Row>) -> Repeated {
         ),
         (
             "response p50 ms",
-            spread(&|row| response_ms(row, row.response_ns.p50)),
+            spread(&|row| response_ms(row.response_ns.p50)),
         ),
         (
             "response p99 ms",
-            spread(&|row| response_ms(row, row.response_ns.p99)),
+            spread(&|row| response_ms(row.response_ns.p99)),
         ),
         (
             "service mean ms",

@@ -254,7 +254,7 @@ impl Row {
             p99_9,
             max,
         } = self.response_ns;
-        [p50, p90, p99, p99_9, max].map(|value| (samples > 0).then_some(value))
+        [p50, p90, p99, p99_9, (samples > 0).then_some(max)]
     }
 
     pub(crate) fn is_response_bound(&self, value_ns: u64) -> bool {
@@ -482,8 +482,12 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
             .join("; "),
         job.to_owned(),
         three(row.syncs.map(|(rate, _)| rate)),
-        row.syncs.map_or(String::new(), |(_, syncs)| ms(syncs.p50)),
-        row.syncs.map_or(String::new(), |(_, syncs)| ms(syncs.p99)),
+        row.syncs
+            .and_then(|(_, syncs)| syncs.p50)
+            .map_or(String::new(), ms),
+        row.syncs
+            .and_then(|(_, syncs)| syncs.p99)
+            .map_or(String::new(), ms),
     ]
 }
 

@@ -46,7 +46,7 @@ fn searched(base_per_s: f64, shares: &[f64], p99_ns: impl Fn(f64) -> f64) -> Com
 fn point(rate: f64, p99_ns: f64) -> CurvePoint {
     let mut point = crate::curve::point(&open(0, rate, &[1000; 4], &[1000; 4]));
     point.achieved_per_s = rate;
-    point.response.p99 = p99_ns as u64;
+    point.response.p99 = Some(p99_ns as u64);
     point.response.samples = 1000;
     point.is_generator_bound = false;
     point

@@ -86,7 +86,7 @@ struct ImportedDirection {
 impl ImportedJob {
     fn of(entry: &Map<String, Value>, doubts: &mut Doubts) -> Option<Self> {
         let (mut directions, mut handover) = (Vec::new(), Handover::default());
-        let (mut runtime_ms, mut was_rebuilt) = (0, false);
+        let (mut runtime_ms, mut was_rebuilt, mut recorded) = (0, false, None);
         let is_apart = entry.contains_key("read");
         for (name, operation) in DIRECTIONS {
             let Some(found) = entry.get(name).and_then(Value::as_object) else {
@@ -109,6 +109,7 @@ impl ImportedJob {
                 doubt(&format!("`{kind}` is"), why);
             });
             was_rebuilt |= latencies.was_rebuilt;
+            recorded = both(recorded, latencies.recorded.clone());
             handover.parts.extend(latencies.parts(operation));
             directions.push(ImportedDirection {
                 operation,
@@ -130,7 +131,8 @@ impl ImportedJob {
         let options = entry.get("job options").and_then(Value::as_object);
         let name = text_of(entry, "jobname");
         let group = whole(entry, "groupid");
-        let labels = labels_of(entry, options, runtime_ms);
+        let mut labels = labels_of(entry, options, runtime_ms);
+        labels.extend(recorded.map(recorded_label));
         let depth = options.and_then(|options| text_of(options, "iodepth").parse().ok());
         let depth = depth.or_else(|| u32::try_from(whole(entry, "latency_depth")).ok());
         Some(Self {
@@ -147,6 +149,19 @@ impl ImportedJob {
             was_rebuilt,
         })
     }
+}
+
+/// The percentiles that both tell.
+fn both(one: Option<Vec<f64>>, other: Option<Vec<f64>>) -> Option<Vec<f64>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.into_iter().filter(|at| other.contains(at)).collect()),
+        (one, other) => one.or(other),
+    }
+}
+
+fn recorded_label(percentiles: Vec<f64>) -> Label {
+    let list: Vec<String> = percentiles.iter().map(f64::to_string).collect();
+    Label::new(Label::RECORDED_PERCENTILES, list.join(","))
 }
 
 /// Before fio 3, which tells latencies in nanoseconds and amounts in both units, `io_bytes` was a number of KiB.
@@ -203,6 +218,7 @@ struct Latencies {
     completion: LatencyFigures,
     total: LatencyFigures,
     was_rebuilt: bool,
+    recorded: Option<Vec<f64>>,
 }
 
 impl Latencies {
@@ -232,6 +248,7 @@ impl Latencies {
         };
         let was_rebuilt = total.was_rebuilt;
         Self {
+            recorded: total.recorded,
             submission: submission.unwrap_or_default().figures,
             completion: completion.unwrap_or_default().figures,
             total: total.figures,
@@ -260,6 +277,8 @@ struct Kept {
     /// Whether it has percentiles or buckets.
     has_shape: bool,
     was_rebuilt: bool,
+    /// The percentiles that fio told; `None` where buckets tell them all.
+    recorded: Option<Vec<f64>>,
 }
 
 impl Kept {
@@ -298,6 +317,8 @@ impl Kept {
             min_ns,
             has_shape: object.contains_key("bins") || !percentiles.is_empty(),
             was_rebuilt: !object.contains_key("bins"),
+            recorded: (!object.contains_key("bins"))
+                .then(|| percentiles.iter().map(|(share, _)| *share).collect()),
         })
     }
 
@@ -319,6 +340,7 @@ impl Kept {
             },
             has_shape: true,
             was_rebuilt: true,
+            recorded: shape.recorded.clone(),
             ..self
         }
     }
@@ -549,7 +571,7 @@ impl<'a> Import<'a> {
                 severity: Severity::Note,
                 code: "latencies-rebuilt".to_owned(),
                 message: "histograms are rebuilt from the percentiles that fio printed; between \
-                          them a latency is not known"
+                          them a latency is not known, and others have no value"
                     .to_owned(),
             }));
         }

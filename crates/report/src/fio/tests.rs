@@ -888,6 +888,46 @@ fn imported_job(name: &str, read: &str) -> String {
 
 const FINE: &str = "\"total_ios\":10,\"io_bytes\":40960,\"runtime\":1000";
 
+/// A percentile stands only where it was recorded.
+#[test]
+fn percentiles_that_fio_did_not_print_have_no_value() {
+    let row_of = |percentiles: &str| {
+        let clat = format!(
+            "\"clat_ns\":{{\"min\":1000,\"max\":9000000,\"mean\":50000,\"N\":5000{percentiles}}}"
+        );
+        let read = format!("\"total_ios\":5000,\"io_bytes\":20480000,\"runtime\":1000,{clat}");
+        let text = format!("{{\"jobs\":[{}]}}", imported_job("a", &read));
+        let mut conclusion = crate::Conclusion::with_page();
+        let imported = import("x", &text).unwrap();
+        imported.iter().for_each(|event| conclusion.on_event(event));
+        conclusion.end();
+        let sentence = conclusion.verdict().unwrap().text();
+        (conclusion.rows[0].responses_ns(), sentence)
+    };
+    let ([p50, p90, p99, p999, max], sentence) = row_of("");
+    assert_eq!(
+        (p50, p90, p99, p999, max),
+        (None, None, None, None, Some(9_000_000))
+    );
+    let told = "5000 I/O/s with no response p99 recorded in `a`. Not checked: ";
+    assert!(
+        sentence.contains(&told.replace("5000", "5\u{202f}000")),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains("whether the samples suffice for p99 (no p99 was recorded)"),
+        "{sentence}"
+    );
+    let ([p50, p90, p99, p999, _], _) =
+        row_of(",\"percentile\":{\"50.000000\":40000,\"90.000000\":80000}");
+    assert_eq!([p99, p999], [None, None]);
+    let is_near = |one: Option<u64>, ns: u64| one.unwrap().abs_diff(ns) <= ns / 100;
+    assert!(
+        is_near(p50, 40_000) && is_near(p90, 80_000),
+        "{p50:?} {p90:?}"
+    );
+}
+
 /// The names of the jobs that were taken, and the remarks.
 fn taken(text: &str) -> (Vec<String>, Vec<String>) {
     let (mut names, mut remarks) = (Vec::new(), Vec::new());

@@ -264,6 +264,22 @@ impl Column {
 }
 
 impl TimeSeries {
+    /// Without percentiles that an import does not tell.
+    pub fn recorded(mut self, has: impl Fn(f64) -> bool) -> Self {
+        let all = [
+            (50.0, &mut self.p50),
+            (90.0, &mut self.p90),
+            (99.0, &mut self.p99),
+            (99.9, &mut self.p999),
+        ];
+        for (percentile, values) in all {
+            if !has(percentile) {
+                values.fill(Short(f64::NAN));
+            }
+        }
+        self
+    }
+
     fn push(&mut self, column: &Column) {
         let length_ns = column.length_ns();
         self.start.push(Short3(column.start_ns as f64 / 1e9));

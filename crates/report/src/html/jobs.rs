@@ -75,7 +75,8 @@ fn fields(job: &JobRecord, has_syncs: bool) -> Vec<String> {
     match job.syncs {
         _ if !has_syncs => {}
         Some((per_second, p50, p99)) => {
-            fields.extend([rate(per_second), latency(p50 as f64), latency(p99 as f64)])
+            let known = |ns: Option<u64>| response(ns.map(|ns| (ns, false)));
+            fields.extend([rate(per_second), known(p50), known(p99)])
         }
         None => fields.extend(["–".into(), "–".into(), "–".into()]),
     }

@@ -7,7 +7,7 @@ use crate::summary::{self, Row};
 use analysis::words::{bounded, latency};
 use analysis::{EndedRun, Evidence, Finding, HostPoint, Slowest, Word, host_points, slowest};
 use measure::{DataFigures, Figure, HostId, LatencyFigures, RunStarted, RunTotals, StreamInfo};
-use plan::{Label, Load, Operation, RunKind};
+use plan::{Label, Load, Operation, RunKind, StreamId};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -174,7 +174,7 @@ pub(super) struct JobRecord {
     pub response_p99: Option<(u64, bool)>,
     pub errors: u64,
     /// Syncs per second, and the p50 and p99 of their service times in nanoseconds.
-    pub syncs: Option<(f64, u64, u64)>,
+    pub syncs: Option<(f64, Option<u64>, Option<u64>)>,
 }
 
 impl JobRecord {
@@ -234,6 +234,22 @@ impl Percentiles {
         }
     }
 
+    /// Without percentiles that an import does not tell.
+    fn recorded(mut self, has: impl Fn(f64) -> bool) -> Self {
+        let all = [
+            (50.0, &mut self.p50),
+            (90.0, &mut self.p90),
+            (99.0, &mut self.p99),
+            (99.9, &mut self.p999),
+        ];
+        for (percentile, value) in all {
+            if !has(percentile) {
+                *value = Short(f64::NAN);
+            }
+        }
+        self
+    }
+
     /// The same, where latencies from `bound_ns` on are lower bounds. The mean is one then, too.
     fn bounded_from(mut self, bound_ns: Option<u64>) -> Self {
         if let Some(bound_ns) = bound_ns {
@@ -278,6 +294,8 @@ impl RunRecord {
         let lateness = totals.lateness();
         let operations = totals.operations();
         let hosts = host_points(totals);
+        let streams = || totals.figures.iter().map(|figure| figure.key.stream);
+        let has = |percentile: f64| started.has_percentile(streams(), percentile);
         Self {
             name: started.full_name(),
             measures: started.kind == RunKind::Measure,
@@ -291,8 +309,12 @@ impl RunRecord {
             open: started.is_open_loop,
             length_s: Short(totals.length_ns as f64 / 1e9),
             intervals: totals.intervals,
-            response: Percentiles::of(&response).bounded_from(totals.response_bound_ns()),
-            service: Percentiles::of(&service).bounded_from(totals.service_bound_ns()),
+            response: Percentiles::of(&response)
+                .recorded(has)
+                .bounded_from(totals.response_bound_ns()),
+            service: Percentiles::of(&service)
+                .recorded(has)
+                .bounded_from(totals.service_bound_ns()),
             lateness_p99: (started.is_open_loop && lateness.histogram.count() > 0)
                 .then(|| Short(lateness.percentile_ns(99.0) as f64 / 1e3)),
             late: point.late.map(|late| Short(late.share * 100.0)),
@@ -311,7 +333,7 @@ impl RunRecord {
             is_exhausted: point.exhausted.is_exhausted,
             findings: judged.findings.iter().map(Told::of).collect(),
             parts: parts(totals),
-            series,
+            series: series.recorded(has),
             distribution: Distribution::from(&response.histogram),
             service_distribution: if started.is_open_loop {
                 Distribution::from(&service.histogram)
@@ -483,12 +505,15 @@ fn split_some<'a, K: Ord + Copy>(
 ) -> Vec<(K, Part)> {
     let mut groups: BTreeMap<K, Figure> = BTreeMap::new();
     let mut bounds: BTreeMap<K, u64> = BTreeMap::new();
+    let mut streams: BTreeMap<K, BTreeSet<StreamId>> = BTreeMap::new();
     for one in &totals.unreturned {
         let bound = bounds.entry(key(&Figure::empty(one.key)));
         let bound_ns = bound.or_insert(u64::MAX);
         *bound_ns = one.response_ns.min(*bound_ns);
     }
     for figure in figures {
+        let of_key = streams.entry(key(figure)).or_default();
+        of_key.insert(figure.key.stream);
         groups
             .entry(key(figure))
             .and_modify(|group| group.merge(figure))
@@ -501,7 +526,12 @@ fn split_some<'a, K: Ord + Copy>(
             rate: Short(over_time(totals, figure.operations as f64 / seconds)),
             bytes: Short(over_time(totals, figure.bytes as f64 / seconds)),
             errors: figure.errors,
-            response: Percentiles::of(&figure.response).bounded_from(bounds.get(&key).copied()),
+            response: Percentiles::of(&figure.response)
+                .recorded(|percentile| {
+                    let streams = streams[&key].iter().copied();
+                    totals.started.has_percentile(streams, percentile)
+                })
+                .bounded_from(bounds.get(&key).copied()),
         };
         (key, part)
     };

@@ -107,7 +107,8 @@ fn sync_lines(rows: &[Row], width: u16) -> String {
     });
     let line = |(name, row): (String, &Row)| {
         let (rate, syncs) = row.syncs?;
-        let [p50, p99] = [syncs.p50, syncs.p99].map(|ns| millis_text(ns as f64));
+        let [p50, p99] =
+            [syncs.p50, syncs.p99].map(|ns| ns.map_or("-".to_owned(), |ns| millis_text(ns as f64)));
         let text = format!(
             "syncs of {name}: {}/s, p50 {p50} ms, p99 {p99} ms",
             rate_text(rate)
