@@ -19,6 +19,7 @@ fn target(path: &Path, kind: TargetKind) -> Target {
         path: path.into(),
         kind,
         size: SizeRule::Bytes(16 * MIB),
+        size_from_bytes: 0,
         open: OpenMode::default(),
         preparation: Preparation::AsFound,
         ledger: Ledger::None,

@@ -107,6 +107,7 @@ impl OneTarget {
                 TargetKind::File
             },
             size,
+            size_from_bytes: 0,
             open: OpenMode {
                 direct: !self.is_buffered,
                 ..OpenMode::default()

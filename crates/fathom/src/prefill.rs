@@ -191,6 +191,7 @@ impl Job {
                 TargetKind::File
             },
             size: size_bytes.map_or(SizeRule::AsFound, SizeRule::Bytes),
+            size_from_bytes: 0,
             open: OpenMode {
                 direct: !options.buffered,
                 ..OpenMode::default()

@@ -61,6 +61,7 @@ pub fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
 fn short_file_text(refusal: &Refusal, plan: &BoundPlan) -> Option<String> {
     let bound = &plan.targets[refusal.target.index()];
     let (bytes_found, bytes_read) = (bound.facts.bytes, bound.bytes);
+    let from_bytes = plan.plan.target(refusal.target).size_from_bytes;
     let is_short = bound.is_prepared && bytes_found > 0 && bytes_found < bytes_read;
     let is_overridable = refusal.word.is_some();
     if !(is_short && is_overridable && bound.is_read)
@@ -70,12 +71,25 @@ fn short_file_text(refusal: &Refusal, plan: &BoundPlan) -> Option<String> {
     }
     let findings: Vec<String> = refusal.findings.iter().map(Finding::to_string).collect();
     Some(format!(
-        "has {}, but the job reads {}; Fathom does not extend a file with data that it did not write ({}); \
-         lower the size to {bytes_found} bytes, or name a new file, which Fathom writes before it reads",
+        "has {}, but the job reads {}{}; Fathom does not extend a file with data that it did not write ({}); \
+         {}, or name a new file, which Fathom writes before it reads",
         Bytes(bytes_found),
+        match from_bytes {
+            0 => String::new(),
+            _ => format!("from {} to ", Bytes(from_bytes)),
+        },
         Bytes(bytes_read),
         findings.join("; "),
+        fitting(bytes_found, from_bytes),
     ))
+}
+
+/// How a job fits into a file that has less than it reads.
+fn fitting(bytes_found: u64, size_from_bytes: u64) -> String {
+    match bytes_found.checked_sub(size_from_bytes) {
+        None | Some(0) => format!("begin before the end of the file, {bytes_found} bytes"),
+        Some(left) => format!("lower the size to {left} bytes"),
+    }
 }
 
 /// Whether the target is wrong, and not protected.

@@ -37,7 +37,7 @@ pub struct Flow {
     pub held_memory_bytes: u64,
 }
 
-fn is_zero(bytes: &u64) -> bool {
+pub(crate) fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
 }
 

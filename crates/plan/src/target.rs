@@ -1,4 +1,5 @@
 //! What is tested: a device, a file, a set of files or a tree.
+use crate::flow::is_zero;
 use crate::ids::TargetId;
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,10 @@ pub struct Target {
     pub path: PathBuf,
     pub kind: TargetKind,
     pub size: SizeRule,
+    /// Where the size that the user gave begins to count, in bytes: a job may count it from an offset on. The sizes above are
+    /// those of the whole target.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub size_from_bytes: u64,
     pub open: OpenMode,
     pub preparation: Preparation,
     pub ledger: Ledger,

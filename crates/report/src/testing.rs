@@ -381,6 +381,7 @@ fn plan_target((name, path, bytes): &(String, String, u64)) -> Target {
         path: path.into(),
         kind: TargetKind::File,
         size: SizeRule::Bytes(*bytes),
+        size_from_bytes: 0,
         open: OpenMode::default(),
         preparation: Preparation::MakeOrExtend,
         ledger: Ledger::None,

@@ -17,6 +17,7 @@ pub fn target(path: &Path, kind: TargetKind, bytes: u64) -> Target {
         path: path.into(),
         kind,
         size: SizeRule::Bytes(bytes),
+        size_from_bytes: 0,
         open: OpenMode::default(),
         preparation: Preparation::AsFound,
         ledger: Ledger::None,

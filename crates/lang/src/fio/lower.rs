@@ -426,6 +426,7 @@ impl Lowering<'_, '_> {
         };
         let size = self.size_rule(spec, alike.clone, kind, &path);
         let id = self.targets.id(&self.plan.targets, &path, is_nothing);
+        let size_from_bytes = regions::size_from_bytes(spec, alike.clone);
         if id.index() == self.plan.targets.len() {
             self.plan.targets.push(Target {
                 name: path.clone(),
@@ -434,6 +435,7 @@ impl Lowering<'_, '_> {
                 path: path.into(),
                 kind,
                 size,
+                size_from_bytes,
                 open: spec.open,
                 preparation: Preparation::AsFound,
                 ledger: Ledger::None,
@@ -442,11 +444,14 @@ impl Lowering<'_, '_> {
         }
         let target = &mut self.plan.targets[id.index()];
         // Jobs that share a file: it is as long as the longest of them needs.
-        target.size = match (target.size, size) {
+        let longest = match (target.size, size) {
             (SizeRule::Unlimited, _) | (_, SizeRule::AsFound) => target.size,
             (SizeRule::Bytes(known), SizeRule::Bytes(bytes)) => SizeRule::Bytes(known.max(bytes)),
             _ => size,
         };
+        if longest != target.size {
+            (target.size, target.size_from_bytes) = (longest, size_from_bytes);
+        }
         if kind == TargetKind::File && !alike.is_made {
             target.preparation = Preparation::MustExist;
         }
@@ -778,6 +783,7 @@ mod tests {
             path: path.into(),
             kind,
             size: SizeRule::AsFound,
+            size_from_bytes: 0,
             open: plan::OpenMode::default(),
             preparation: Preparation::AsFound,
             ledger: Ledger::None,

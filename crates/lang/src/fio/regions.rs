@@ -76,6 +76,14 @@ pub(crate) fn file_bytes(file_size: FileSize, begin: Begin) -> Option<u64> {
     }
 }
 
+/// Where `size` begins to count in a file, in bytes: at the offset, where it is that of the range.
+pub(crate) fn size_from_bytes(spec: &Spec<'_>, clone: u32) -> u64 {
+    match spec.file_size {
+        FileSize::Bytes(_) => begin(spec, clone).known().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// The size of a file between two ends, in whole blocks: the same for a path however often it is asked.
 pub(crate) fn drawn_bytes((low, high): (u64, u64), smallest: u64, seed: u64, path: &str) -> u64 {
     let mut mixed = seed;

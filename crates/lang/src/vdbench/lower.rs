@@ -214,6 +214,7 @@ fn target(job: &Job<'_>, storage: &Storage, place: usize, is_shared: bool) -> Ta
             TargetKind::File
         },
         size: storage.bytes.map_or(SizeRule::AsFound, SizeRule::Bytes),
+        size_from_bytes: 0,
         open: storage.open.unwrap_or_default(),
         preparation: preparation(storage, job.general.format_storage),
         ledger: Ledger::None,

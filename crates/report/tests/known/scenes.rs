@@ -1244,6 +1244,7 @@ fn target(number: u32) -> Target {
         path: Path::new("nowhere").into(),
         kind: TargetKind::Simulated,
         size: SizeRule::Bytes(TARGET_BYTES),
+        size_from_bytes: 0,
         open: OpenMode::default(),
         preparation: Preparation::AsFound,
         ledger: Ledger::None,

@@ -55,6 +55,52 @@ fn a_read_job_larger_than_its_file_offers_another_size_and_no_overwriting() {
     ]);
 }
 
+/// What fits is what is left from the offset on. Where jobs share a file, the one that needs most is told.
+#[test]
+fn a_read_job_with_an_offset_is_told_what_is_left_from_there_on() {
+    let lab = Lab::new();
+    let before = b"letter\n".repeat(1 << 18);
+    lab.write("disk", &before);
+    for (size, more, range, left) in [
+        ("1m", "offset=1m", "from 1 MiB to 2 MiB", 786_432),
+        (
+            "1m",
+            "numjobs=2\noffset_increment=1m",
+            "from 1 MiB to 2 MiB",
+            786_432,
+        ),
+        (
+            "2m",
+            "numjobs=2\nfilesize=2m-2m\noffset=1m",
+            "2 MiB",
+            1_835_008,
+        ),
+        (
+            "2m",
+            "[k]\nfilename=disk\nsize=64k\noffset=1m",
+            "2 MiB",
+            1_835_008,
+        ),
+    ] {
+        let job =
+            |size| format!("[j]\nfilename=disk\nrw=read\nioengine=psync\nsize={size}\n{more}\n");
+        lab.write("job.fio", job(size.to_owned()));
+        for words in [&["fio", "job.fio"][..], &["run", "job.fio"]] {
+            let reads = format!("has 1.75 MiB, but the job reads {range}; Fathom does");
+            let way_out = format!("lower the size to {left} bytes, or name a new file");
+            lab.fathom(words).expect(3).says(&[&reads, &way_out]);
+        }
+        if !more.contains("filesize") {
+            lab.write("job.fio", job(left.to_string()));
+            lab.fathom(&["fio", "job.fio"]).expect(0);
+        }
+        assert!(is_same(&lab, "disk", &before), "{more}");
+    }
+    fio(&lab, &["--filename=disk", "--size=64k", "--offset=1792k"])
+        .expect(3)
+        .says(&["begin before the end of the file, 1835008 bytes, or name a new file"]);
+}
+
 #[test]
 fn a_foreign_file_is_not_made_longer_without_being_named() {
     let lab = Lab::new();
