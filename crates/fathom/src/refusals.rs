@@ -1,7 +1,7 @@
 //! What the guard refuses, in words of the user.
 use crate::render;
 use host::guard::{Finding, Refusal, Refused};
-use plan::{BoundPlan, Bytes};
+use plan::{BoundPlan, Bytes, Preparation};
 
 /// Says for each refused target what was found and what to do.
 pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
@@ -57,38 +57,54 @@ pub fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
 }
 
 /// The rest of the message if runs only read a file that is too short for them; `None` otherwise. Only a preparation
-/// would write to it, so the way out is the size: who reads a file does not want it overwritten.
+/// would write to it, so the way out is the size: who reads a file does not want it overwritten, and needs no right to
+/// write to it.
 fn short_file_text(refusal: &Refusal, plan: &BoundPlan) -> Option<String> {
-    let bound = &plan.targets[refusal.target.index()];
+    let (target, bound) = (
+        plan.plan.target(refusal.target),
+        &plan.targets[refusal.target.index()],
+    );
     let (bytes_found, bytes_read) = (bound.facts.bytes, bound.bytes);
-    let from_bytes = plan.plan.target(refusal.target).size_from_bytes;
-    let is_short = bound.is_prepared && bytes_found > 0 && bytes_found < bytes_read;
-    let is_overridable = refusal.word.is_some();
+    let is_extended = bound.is_prepared && target.preparation == Preparation::MakeOrExtend;
+    let (lacks, others): (Vec<&Finding>, Vec<&Finding>) = refusal
+        .findings
+        .iter()
+        .partition(|finding| matches!(finding, Finding::NotWritable { .. }));
+    let is_short =
+        is_extended && bytes_found < bytes_read && (bytes_found > 0 || !lacks.is_empty());
+    let is_overridable = others.iter().all(|finding| finding.is_overridable());
     if !(is_short && is_overridable && bound.is_read)
         || plan.is_changed_by_measurement(refusal.target)
     {
         return None;
     }
-    let findings: Vec<String> = refusal.findings.iter().map(Finding::to_string).collect();
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    let reason = match others.as_slice() {
+        [] => String::new(),
+        others => format!(
+            "Fathom does not extend a file with data that it did not write ({}); ",
+            others.join("; ")
+        ),
+    };
+    let from_bytes = target.size_from_bytes;
+    let begin = match from_bytes {
+        0 => String::new(),
+        _ => format!("from {} to ", Bytes(from_bytes)),
+    };
     Some(format!(
-        "has {}, but the job reads {}{}; Fathom does not extend a file with data that it did not write ({}); \
-         {}, or name a new file, which Fathom writes before it reads",
+        "has {}, but the job reads {begin}{}; {reason}{}, or name a new file, which Fathom writes before it reads",
         Bytes(bytes_found),
-        match from_bytes {
-            0 => String::new(),
-            _ => format!("from {} to ", Bytes(from_bytes)),
-        },
         Bytes(bytes_read),
-        findings.join("; "),
         fitting(bytes_found, from_bytes),
     ))
 }
 
 /// How a job fits into a file that has less than it reads.
 fn fitting(bytes_found: u64, size_from_bytes: u64) -> String {
-    match bytes_found.checked_sub(size_from_bytes) {
-        None | Some(0) => format!("begin before the end of the file, {bytes_found} bytes"),
-        Some(left) => format!("lower the size to {left} bytes"),
+    match bytes_found.saturating_sub(size_from_bytes) {
+        0 if bytes_found == 0 => "name a file with data".to_owned(),
+        0 => format!("begin before the end of the file, {bytes_found} bytes"),
+        left => format!("lower the size to {left} bytes"),
     }
 }
 

@@ -176,10 +176,6 @@ fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
         Access::Read | Access::Share => Intent::Look,
         Access::Write | Access::Create => Intent::Write,
     };
-    let wanted = match intent {
-        Intent::Look => Wanted::Read,
-        Intent::Write => Wanted::Write,
-    };
     let approach = match door.approach(&request.path, intent) {
         Ok(approach) => approach,
         Err(error) => {
@@ -193,7 +189,7 @@ fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
                     lack: Lack::Search,
                 },
                 None => Finding::CannotExamine {
-                    error: rights::denial(&examination.real_path, wanted, &error),
+                    error: rights::denial(&examination.real_path, refused_for(request), &error),
                 },
             });
             return Begun {
@@ -224,6 +220,15 @@ fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
         examination,
         file: approach.file,
         inside,
+    }
+}
+
+/// What was refused where a target could not be opened at all. A file that is only to be written is examined as well, and a
+/// job that only reads has one extended first: the door tries to read last. A device is as the job uses it.
+fn refused_for(request: &Request) -> Wanted {
+    match (request.kind, request.access) {
+        (TargetKind::Device, Access::Write | Access::Create) => Wanted::Write,
+        _ => Wanted::Read,
     }
 }
 

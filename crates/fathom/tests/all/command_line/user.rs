@@ -191,3 +191,72 @@ fn a_denial_says_whose_right_is_missing_for_what() {
         assert!(last(&refused).contains(&says), "{words:?}: {}", refused.err);
     }
 }
+
+/// A job that only reads needs no right to write, and is told of none: neither where it may read, nor where it may not, nor
+/// where its file is too short.
+#[test]
+fn a_job_that_only_reads_is_told_of_reading_only() {
+    let lab = match open_lab() {
+        Ok(lab) => lab,
+        Err(reason) => return skip(reason),
+    };
+    let mode = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(lab.path("disk"), permissions).unwrap();
+    };
+    let write_jobs = |size: &str| {
+        lab.write(
+            "job.fio",
+            format!("[j]\nfilename=disk\nrw=randread\nioengine=psync\nsize={size}\n"),
+        );
+        lab.write(
+            "job",
+            format!(
+                "sd=sd1,lun=disk,size={size}\nwd=wd1,sd=sd1,rdpct=100,seekpct=100,xfersize=4k\n\
+                 rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n"
+            ),
+        );
+    };
+    let faces = [
+        &["fio", "job.fio"][..],
+        &["run", "job.fio", "-o", "out"],
+        &["run", "job", "-o", "out"],
+        &["vdbench", "-f", "job", "-o", "out"],
+    ];
+    let foreign = b"letter\n".repeat(1 << 18);
+    let zeros = vec![0; 1_835_008];
+    let short = "has 1.75 MiB, but the job reads 16 MiB; ";
+    let size = "lower the size to 1835008 bytes, or name a new file";
+    let unread = "has no read permission (`r`); owner `root:root`, mode 200)";
+    for (content, bits, size_read, says) in [
+        (&foreign, 0o444, "64k", &[][..]),
+        (
+            &foreign,
+            0o444,
+            "16m",
+            &[short, "(data of unknown kind", size],
+        ),
+        (&zeros, 0o444, "16m", &[short, size]),
+        (
+            &Vec::new(),
+            0o444,
+            "16m",
+            &["has 0 B, but the job reads 16 MiB; name a file with data, or"],
+        ),
+        (&foreign, 0o200, "64k", &[unread]),
+        (&foreign, 0o200, "16m", &[unread]),
+    ] {
+        lab.write("disk", content);
+        mode(bits);
+        write_jobs(size_read);
+        for words in faces {
+            let ended = as_nobody(&lab, words);
+            assert_eq!(ended.code == Some(0), says.is_empty(), "{ended:?}");
+            for missing in ["write permission", "writing", "overwr"] {
+                assert!(!ended.err.contains(missing), "{ended:?}");
+            }
+            ended.says(says);
+        }
+        assert_eq!(&lab.bytes("disk"), content);
+    }
+}
