@@ -5,13 +5,15 @@ use crate::{
 };
 use door::Grants;
 use engine::{
-    BackendKind, EngineConfig, EngineError, Generations, OpenTargets, Session, open_targets,
+    BackendKind, EngineConfig, EngineError, Generations, OpenError, OpenTargets, Reopened, Session,
+    open_targets,
 };
 use measure::{
-    Collected, DataFigures, Ended, Failures, HostInterval, HostStart, LogWaits, OperationRecord,
-    Outstanding,
+    Collected, DataFigures, Ended, Failure, Failures, HostInterval, HostStart, LogWaits,
+    OperationRecord, Outstanding,
 };
-use plan::{BoundPlan, BoundRun, RunId};
+use plan::{BoundPlan, BoundRun, RunId, Stream};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -53,6 +55,8 @@ pub struct LocalHost {
     /// Why there is no session.
     refusal: Option<HostError>,
     open: Option<OpenTargets>,
+    /// Files of the run that workers open: failures are told after it as well.
+    reopened: Option<Reopened>,
     /// Files of a run that may be open at a time.
     descriptors: usize,
     /// How long a drain may take.
@@ -158,6 +162,7 @@ impl LocalHost {
             heartbeat: None,
             refusal: None,
             open: None,
+            reopened: None,
             descriptors: usize::MAX,
             drain_ns: DRAIN_NS,
             close_error: None,
@@ -223,8 +228,9 @@ impl LocalHost {
         let open = match self.config.backends.kind {
             BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
             _ => open_targets(plan, run, &self.grants, self.descriptors)
-                .map_err(|error| refused(&error))?,
+                .map_err(|error| not_opened(&error, run))?,
         };
+        self.reopened = open.reopened(run);
         let shares = point.shares_pct.as_deref();
         let session = Session::prepare(
             plan,
@@ -310,6 +316,15 @@ impl LocalHost {
         if let (Some(host), Some(pauses)) = (collected.engine.hosts.first_mut(), pauses) {
             host.pauses = pauses;
         }
+    }
+
+    fn denial(&self, failure: &Failure) -> Option<String> {
+        let path = self
+            .reopened
+            .as_ref()?
+            .path(failure.stream, failure.place)?;
+        let error = std::io::Error::from_raw_os_error(failure.errno);
+        host::rights::denial_of_opening(path, &error)
     }
 
     fn session(&mut self) -> &mut Session {
@@ -443,7 +458,15 @@ impl Host for LocalHost {
     }
 
     fn failures(&mut self) -> Failures {
-        let (listed, unlisted) = self.session().take_failures();
+        let (mut listed, unlisted) = self.session().take_failures();
+        let mut told = BTreeSet::new();
+        for failure in &mut listed {
+            // One denial of a stream tells it all, and each costs a look at the file.
+            if !told.contains(&failure.stream) {
+                failure.denial = self.denial(failure);
+                told.extend(failure.denial.as_ref().map(|_| failure.stream));
+            }
+        }
         Failures { listed, unlisted }
     }
 
@@ -459,6 +482,23 @@ impl Host for LocalHost {
     fn retire(&mut self, streams: &[usize], have_failed: bool) {
         self.session().retire(streams, have_failed);
     }
+}
+
+fn has_owner(stream: &Stream) -> bool {
+    stream.flow.placement.owner.is_some()
+}
+
+/// Why a run did not get its files. What another user may do is not known here.
+fn not_opened(error: &OpenError, run: &BoundRun) -> HostError {
+    let is_ours = !run.run.streams.iter().any(has_owner);
+    match error {
+        OpenError::Io { path, error, .. } if is_ours => {
+            let denial = host::rights::denial_of_opening(path, error);
+            denial.map(|denial| format!("`{}` cannot be opened: {denial}", path.display()))
+        }
+        _ => None,
+    }
+    .map_or_else(|| refused(error), HostError::Refused)
 }
 
 fn refused(error: &dyn std::fmt::Display) -> HostError {

@@ -161,6 +161,13 @@ impl<C: Calls> Grants<C> {
         self.by_target.is_empty()
     }
 
+    /// Where a target was found, for messages; `None` without a grant.
+    #[must_use]
+    pub fn path(&self, target: TargetId) -> Option<&Path> {
+        let grants = self.by_target.get(&target)?;
+        grants.first().map(Grant::path)
+    }
+
     #[must_use]
     pub fn door(&self) -> &Door<C> {
         &self.door

@@ -107,6 +107,7 @@ impl SharedRun {
             errno,
             misfit,
             worker: Some(worker),
+            denial: None,
         });
     }
 

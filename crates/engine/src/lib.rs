@@ -60,7 +60,7 @@ pub use data::BLOCK_MARK;
 pub use deal::planned_workers;
 pub use descriptors::descriptors_needed;
 pub use error::EngineError;
-pub use files::{OpenError, OpenTargets, files_of_run, open_targets};
+pub use files::{OpenError, OpenTargets, Reopened, files_of_run, open_targets};
 pub use generations::Generations;
 pub use kind::{BackendKind, Backends};
 pub use operation_log::OperationReader;

@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -50,6 +51,21 @@ pub fn denial(path: &Path, wanted: Wanted, error: &io::Error) -> String {
         }
         _ => error.to_string(),
     }
+}
+
+/// The same of a file that could not be opened, which a run may do for both; `None` for what is no denial. Reading is part
+/// of it in any case, so a file that this user may read was refused for writing.
+#[must_use]
+pub fn denial_of_opening(path: &Path, error: &io::Error) -> Option<String> {
+    let errno = Errno::from_io_error(error);
+    if !matches!(errno, Some(Errno::ACCESS | Errno::PERM)) {
+        return None;
+    }
+    let wanted = match accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS) {
+        Ok(()) => Wanted::Write,
+        Err(_) => Wanted::Read,
+    };
+    Some(denial(path, wanted, error))
 }
 
 impl Owners {
@@ -125,6 +141,9 @@ mod tests {
         assert!(of(Errno::PERM).contains("may be immutable or append-only"));
         assert!(of(Errno::ACCESS).contains("owner `root:root`"));
         assert!(of(Errno::ROFS).starts_with("Read-only file system"));
+        let of_opening = |errno: Errno| denial_of_opening(Path::new("/"), &errno.into());
+        assert!(of_opening(Errno::ACCESS).is_some_and(|text| text.contains("owner `root:root`")));
+        assert_eq!(of_opening(Errno::NOENT), None);
         assert_eq!(name_of("/etc/passwd", 0), "root");
         assert_eq!(name_of("/nowhere", 7), "7");
     }

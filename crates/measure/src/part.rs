@@ -94,6 +94,9 @@ pub struct Failure {
     pub misfit: Option<Box<crate::Misfit>>,
     #[serde(default)]
     pub worker: Option<u32>,
+    /// Whose right was missing to open the file again: only the machine that has the file can tell.
+    #[serde(default)]
+    pub denial: Option<String>,
 }
 
 /// Failed operations of some time.

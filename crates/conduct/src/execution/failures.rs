@@ -117,13 +117,19 @@ impl Conductor<'_> {
         }
         going.failed.ended.push(failure.stream);
         self.stream_failed(stream);
-        let error = std::io::Error::from_raw_os_error(failure.errno);
+        let system = || std::io::Error::from_raw_os_error(failure.errno).to_string();
+        let target = self
+            .plan
+            .plan
+            .target(stream.targets[failure.place as usize]);
         let text = format!(
-            "`{}` ended: {} of {} bytes at {} failed: {error}",
+            "`{}` ended: {} of {} bytes at {} of {} failed: {}",
             stream.name,
             failure.operation.name(),
             failure.length,
-            failure.offset
+            failure.offset,
+            plan::target_text(&target.name, &target.path),
+            failure.denial.clone().unwrap_or_else(system)
         );
         self.remark(Some(going.number), Severity::Error, "stream-failed", text)
     }

@@ -2,6 +2,7 @@
 mod on_demand;
 mod whole_writes;
 
+pub use on_demand::Reopened;
 pub(crate) use on_demand::{OnDemand, ToOpen};
 
 use crate::op::{Cause, DueSync};
@@ -258,6 +259,24 @@ impl OpenTargets {
     pub fn openings(&self) -> u64 {
         let on_demand = self.on_demand.as_ref();
         on_demand.map_or(0, |on_demand| on_demand.openings())
+    }
+
+    /// The files that workers open during this run, as not all of them may be open at a time; `None` where all are.
+    #[must_use]
+    pub fn reopened(&self, run: &BoundRun) -> Option<Reopened> {
+        let on_demand = Arc::clone(self.on_demand.as_ref()?);
+        let is_told = |stream: &Stream| {
+            stream.flow.placement.owner.is_none() && run.run.name_call(stream).is_none()
+        };
+        let streams = run.run.streams.iter().zip(&self.by_stream);
+        let by_stream = streams.map(|(stream, files)| match is_told(stream) {
+            true => files.clone(),
+            false => Vec::new(),
+        });
+        Some(Reopened {
+            by_stream: by_stream.collect(),
+            on_demand,
+        })
     }
 
     /// Whether files are flushed before they are closed, which may take a while.

@@ -5,6 +5,7 @@ use door::{DoorError, Grants, Purpose};
 use plan::{OpenMode, TargetId};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -68,5 +69,24 @@ impl OnDemand {
     /// How often workers have opened a file.
     pub(crate) fn openings(&self) -> u64 {
         self.openings.load(Relaxed)
+    }
+}
+
+/// Where the files are that workers open during a run, for messages; it outlives the run, and holds none of them open.
+#[derive(Debug)]
+pub struct Reopened {
+    pub(super) on_demand: Arc<OnDemand>,
+    /// For each stream, the files of its targets; none where it only names them, or opens them as another user, whose rights
+    /// this process cannot tell.
+    pub(super) by_stream: Vec<Vec<u32>>,
+}
+
+impl Reopened {
+    /// Where the target at this place of a stream was found.
+    #[must_use]
+    pub fn path(&self, stream: u32, place: u32) -> Option<&Path> {
+        let number = *self.by_stream.get(stream as usize)?.get(place as usize)?;
+        let file = self.on_demand.files.get(number as usize)?;
+        self.on_demand.grants.path(file.target)
     }
 }

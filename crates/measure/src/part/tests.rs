@@ -195,6 +195,7 @@ impl Draw {
             errno: 5,
             misfit: None,
             worker: None,
+            denial: None,
         };
         let mut failures = Failures::default();
         failures.merge(Failures {

@@ -4,6 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 
 const NOBODY: &str = "65534";
 
+/// More than may be open at a time with a limit of 100.
+const FILES: usize = 60;
+
 /// A lab that everybody may write to, with a copy of the program that everybody may call.
 fn open_lab() -> Result<Lab, &'static str> {
     if !is_root() || !has("setpriv") {
@@ -259,4 +262,102 @@ fn a_job_that_only_reads_is_told_of_reading_only() {
         }
         assert_eq!(&lab.bytes("disk"), content);
     }
+}
+
+/// The files are more than may be open at a time, so that each is opened again during the run. One of them changes then.
+#[test]
+fn a_file_that_cannot_be_opened_during_a_run_is_named_with_the_missing_right() {
+    let lab = match open_lab() {
+        Ok(lab) if cfg!(debug_assertions) => lab,
+        Ok(_) => return skip("the moments of the door are in builds with assertions only"),
+        Err(reason) => return skip(reason),
+    };
+    let files: Vec<String> = (0..FILES).map(|number| format!("f{number}")).collect();
+    let job = |rw| {
+        format!(
+            "[j]\nfilename={}\nopenfiles=1\nsize={}k\nrw={rw}\nbs=4k\nioengine=psync\n",
+            files.join(":"),
+            8 * FILES
+        )
+    };
+    for (rw, command, says) in [
+        (
+            "read",
+            "chmod 0 f10",
+            "has no read permission (`r`); owner `",
+        ),
+        (
+            "rw",
+            "chmod 444 f10",
+            "has no write permission (`w`); owner `",
+        ),
+        ("read", "rm f10", "No such file or directory"),
+    ] {
+        for name in &files {
+            let _ = std::fs::remove_file(lab.path(name));
+            lab.write(name, our_block().repeat(2));
+            std::os::unix::fs::chown(lab.path(name), Some(65_534), Some(65_534)).unwrap();
+        }
+        lab.write("job.fio", job(rw));
+        // All are opened once before the run, and some in it.
+        let moment = format!("open:{}={command}", FILES + 5);
+        let mut limited = lab.command("/bin/sh");
+        let script = format!(
+            "ulimit -n 100; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups \
+             ./fathom run job.fio -o out"
+        );
+        limited
+            .args(["-c", &script])
+            .env("FATHOM_TEST_MOMENT", moment);
+        let failed = ended(&mut limited).expect(1).says(&[says]);
+        let told = failed
+            .err
+            .lines()
+            .find(|line| line.starts_with("`j` ended: "));
+        let told = told.unwrap_or_else(|| panic!("{failed}"));
+        assert!(
+            told.contains("of `f10` failed: ") && told.contains(says),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_for_the_second_run_is_named_with_the_missing_right() {
+    let lab = match open_lab() {
+        Ok(lab) if cfg!(debug_assertions) => lab,
+        Ok(_) => return skip("the moments of the door are in builds with assertions only"),
+        Err(reason) => return skip(reason),
+    };
+    lab.write("disk", our_block().repeat(16));
+    std::os::unix::fs::chown(lab.path("disk"), Some(65_534), Some(65_534)).unwrap();
+    lab.write(
+        "job",
+        "sd=sd1,lun=disk\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\nrd=rd2,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+    );
+    let mut second = lab.command("setpriv");
+    let identity = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
+    second
+        .args(identity)
+        .args(["--clear-groups", "./fathom", "run", "job", "-o", "out"])
+        .env("FATHOM_TEST_MOMENT", "run:2=chmod 0 disk");
+    let refused = ended(&mut second).expect_failure();
+    let path = std::fs::canonicalize(lab.path("disk")).unwrap();
+    let says = format!(
+        "`{}` cannot be opened: permission denied (user `",
+        path.display()
+    );
+    assert!(last(&refused).contains(&says), "{refused}");
+    assert!(
+        last(&refused).contains("has no read permission (`r`); owner `"),
+        "{refused}"
+    );
+}
+
+/// A block that the guard knows for one of ours.
+fn our_block() -> Vec<u8> {
+    let mut block = vec![b'x'; 4096];
+    block[..8].copy_from_slice(b"FATHOM\x01\x00");
+    block
 }
