@@ -3,7 +3,7 @@ mod page;
 
 pub use page::page;
 
-use crate::summary::wrapped;
+use crate::summary::{csv_field, wrapped};
 use analysis::{Answer, Cell, ComparedFigure, Comparison, FigureKind, Unfit, change};
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
@@ -206,7 +206,7 @@ fn unit(kind: FigureKind) -> &'static str {
     }
 }
 
-const CSV_HEADER: [&str; 19] = [
+const CSV_HEADER: [&str; 22] = [
     "base",
     "other",
     "load",
@@ -226,13 +226,16 @@ const CSV_HEADER: [&str; 19] = [
     "ratio_without_them",
     "base_marks",
     "other_marks",
+    "margin",
+    "repeats_that_would_tell",
+    "text",
 ];
 
 /// A line for each figure of each load; an empty field is a value that there is not.
 pub fn csv(comparisons: &[Comparison]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |record: &[String]| {
-        let written = writer.write_record(record);
+        let written = writer.write_record(record.iter().map(|field| csv_field(field)));
         written.expect("a record of as many fields as the first, into memory");
     };
     write(&CSV_HEADER.map(String::from));
@@ -269,7 +272,7 @@ fn record(
         six(figure.ratio),
         or_empty(figure.interval.map(|interval| interval.from)),
         or_empty(figure.interval.map(|interval| interval.to)),
-        answer_name(figure.answer).to_owned(),
+        answer_name(figure).to_owned(),
         figure
             .unfit
             .map_or(String::new(), |one| unfit_name(one).to_owned()),
@@ -279,11 +282,18 @@ fn record(
         or_empty(figure.without.map(|without| without.ratio)),
         cell.doubts_of(0),
         cell.doubts_of(1),
+        six(figure.margin),
+        repeats_that_would_tell(figure).map_or(String::new(), |repeats| repeats.to_string()),
+        comparison.sentence(),
     ]
 }
 
-fn answer_name(answer: Answer) -> &'static str {
-    match answer {
+/// Why not stands beside it.
+const NOT_COMPARED: &str = "not compared";
+
+fn answer_name(figure: &ComparedFigure) -> &'static str {
+    match figure.answer {
+        _ if figure.unfit.is_some() => NOT_COMPARED,
         Answer::Better => "better",
         Answer::Worse => "worse",
         Answer::Same => "same",
@@ -328,6 +338,13 @@ fn document(comparison: &Comparison) -> Value {
     })
 }
 
+fn repeats_that_would_tell(figure: &ComparedFigure) -> Option<u32> {
+    match figure.answer {
+        Answer::CannotTell { repeats } if figure.unfit.is_none() => Some(repeats),
+        _ => None,
+    }
+}
+
 fn overall(figure: &ComparedFigure) -> Value {
     json!({
         "figure": figure.kind.name(),
@@ -339,10 +356,7 @@ fn overall(figure: &ComparedFigure) -> Value {
 
 fn load(cell: &Cell) -> Value {
     let figure = |figure: &ComparedFigure| {
-        let repeats = match figure.answer {
-            Answer::CannotTell { repeats } => Some(repeats),
-            _ => None,
-        };
+        let repeats = repeats_that_would_tell(figure);
         json!({
             "figure": figure.kind.name(),
             "unit": unit(figure.kind),
@@ -351,7 +365,8 @@ fn load(cell: &Cell) -> Value {
             "ratio": figure.ratio,
             "ratio_from": figure.interval.map(|interval| interval.from),
             "ratio_to": figure.interval.map(|interval| interval.to),
-            "answer": answer_name(figure.answer),
+            "answer": answer_name(figure),
+            "margin": figure.margin,
             "repeats_that_would_tell": repeats,
             "not_compared": figure.unfit.map(unfit_name),
             "runs_far_off": figure.without.map(|without| without.runs),

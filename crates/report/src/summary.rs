@@ -273,13 +273,25 @@ impl Row {
     }
 }
 
+/// A field as programs read it: on one line, and never a formula, which spreadsheets carry out.
+pub(crate) fn csv_field(text: &str) -> String {
+    let may_be = text.len() > 1 && text.starts_with(['=', '+', '-', '@']);
+    let is_formula = may_be && text.parse::<f64>().is_err();
+    let escape = |one: char| match one.is_control() {
+        true => one.escape_default().to_string(),
+        false => one.to_string(),
+    };
+    let front = if is_formula { "'" } else { "" };
+    front.to_owned() + &text.chars().map(escape).collect::<String>()
+}
+
 /// The same as CSV, one line per run, and after it one for each of its jobs where several went on side by side; an empty
 /// field is a value that there is not.
 pub fn csv(rows: &[Row]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |record: &[String]| {
         writer
-            .write_record(record)
+            .write_record(record.iter().map(|field| csv_field(field)))
             .expect("a record of as many fields as the first, into memory");
     };
     let names = names(rows);

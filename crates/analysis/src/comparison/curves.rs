@@ -57,7 +57,7 @@ impl Side {
                 .map(|place| result.points[*place].clone());
             let found = saturation(&points.collect::<Vec<CurvePoint>>());
             let rate = found.and_then(|found| found.rate());
-            let name = named("saturation", &series.title, sweeps.len() == 1);
+            let name = named("saturation", &series.title, is_one(&sweeps));
             let mut of_sweep = of_curve(
                 &result.runs[series.runs[0]],
                 name,
@@ -77,7 +77,7 @@ impl Side {
                 .collect();
             if let Some(first) = places.first() {
                 let rate = knee(&points).map(|knee| points[knee.point].achieved_per_s);
-                let name = named("knee", &series.title, all.len() == 1);
+                let name = named("knee", &series.title, is_one(&all));
                 knees.push(of_curve(
                     &result.runs[*first],
                     name,
@@ -99,6 +99,11 @@ impl Side {
         self.runs.extend(result.runs);
         self.runs.extend(knees);
     }
+}
+
+/// Whether they are repeats of one.
+fn is_one(all: &[Series]) -> bool {
+    all.iter().all(|one| one.title == all[0].title)
 }
 
 /// The only curve of a result needs no name.

@@ -1,7 +1,7 @@
 //! Known answers about curves.
 use super::*;
 use crate::comparison::tests::{load, run, side};
-use crate::comparison::{Comparing, Comparison, Loaded, Unfit, compare};
+use crate::comparison::{Answer, Comparing, Comparison, Loaded, Unfit, compare};
 use crate::testing::open;
 use plan::{RunKind, SearchId};
 
@@ -144,6 +144,33 @@ fn swept(capacity_per_s: f64) -> ComparedResult {
         result.points.push(point);
     }
     result
+}
+
+#[test]
+fn saturation_has_a_value_per_repeat() {
+    let repeated = |capacities: [f64; 3]| {
+        let mut all = ComparedResult::default();
+        for (number, capacity) in (1..).zip(capacities) {
+            let mut one = swept(capacity);
+            let label = || Label::new(Label::REPETITION, number.to_string());
+            one.outlines
+                .iter_mut()
+                .for_each(|one| one.labels.push(label()));
+            all.runs.append(&mut one.runs);
+            all.outlines.append(&mut one.outlines);
+            all.points.append(&mut one.points);
+        }
+        all
+    };
+    let compared = compared(
+        repeated([3000.0, 3030.0, 2970.0]),
+        repeated([6000.0, 6060.0, 5940.0]),
+    );
+    let mut cells = compared.cells.iter();
+    let cell = cells.find(|cell| cell.name == "saturation").unwrap();
+    assert_eq!(cell.runs, [3, 3]);
+    let figure = cell.figure(FigureKind::Saturation).unwrap();
+    assert_eq!(figure.answer, Answer::Better);
 }
 
 #[test]

@@ -321,3 +321,14 @@ fn golden(file: &str, text: &str) {
     }
     assert_eq!(text, fs::read_to_string(path).unwrap(), "{file}");
 }
+
+#[test]
+fn a_field_is_one_line_and_no_formula() {
+    let of = |text: &str| super::csv_field(text);
+    assert_eq!(of("two\nlines"), "two\\nlines");
+    assert_eq!(of("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+    assert_eq!(of("+cmd"), "'+cmd");
+    for kept in ["-1.5", "-", "a=b", "", "1e-9", "rd1, 70 %"] {
+        assert_eq!(of(kept), kept);
+    }
+}

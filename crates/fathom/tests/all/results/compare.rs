@@ -45,10 +45,21 @@ fn two_results_are_compared_run_by_run() {
     let csv = lab.text("both/comparison.csv");
     let rates: Vec<&str> = csv.lines().filter(|line| line.contains(",rate,")).collect();
     assert_eq!(rates.len(), 2, "{csv}");
-    assert!(rates[0].contains("the rate was asked for"), "{csv}");
+    let told = ",not compared,the rate was asked for,";
+    assert!(rates[0].contains(told), "{csv}");
+    assert!(rates[0].contains("`new` against `old`, 2 loads: "), "{csv}");
     let json: serde_json::Value = serde_json::from_str(&lab.text("both/comparison.json")).unwrap();
     let loads = json["comparisons"][0]["loads"].as_array().unwrap();
     assert_eq!(loads[0]["asked_rate_per_s"], 500.0);
+    let rate = &loads[0]["figures"][0];
+    assert_eq!(
+        (&rate["answer"], &rate["not_compared"], &rate["margin"]),
+        (
+            &"not compared".into(),
+            &"the rate was asked for".into(),
+            &0.05.into()
+        )
+    );
     // Nobody's file is replaced by ours.
     lab.write("both/comparison.csv", "mine\n");
     compare(&lab, &["old", "new", "-o", "both"]).expect(2);
