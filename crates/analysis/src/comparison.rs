@@ -580,11 +580,11 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
     let is_few = |percentile: f64| runs().any(|run| beyond(run, percentile));
     match (kind, cell.asked_per_s) {
         (FigureKind::Rate | FigureKind::Throughput, Some(asked)) => {
-            let is_missed = |run: &&ComparedRun| {
+            let is_missed = |run: &ComparedRun| {
                 let rate = run.value(FigureKind::Rate);
                 rate.is_some_and(|rate| rate < HELD_SHARE * asked)
             };
-            let is_held = !runs().any(|run| is_missed(&run));
+            let is_held = !runs().any(|run| is_missed(run));
             is_held.then_some(Unfit::RateAsked)
         }
         (FigureKind::CpuPerOperation, _) => {
