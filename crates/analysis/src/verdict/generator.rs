@@ -2,7 +2,7 @@
 //! Whose fault it is is said only where it was seen.
 use super::{Scene, explains};
 use crate::curve::{STOLEN_SHARE, THROTTLED_SHARE, is_host_busy, is_without_cpu, waited_share};
-use crate::gap::{GapCause, Reach};
+use crate::gap::Reach;
 use crate::hints::OwnLimit;
 use crate::words::{latency, percent, span};
 
@@ -109,7 +109,6 @@ impl Scene<'_> {
     }
 
     fn late(&self) -> Option<String> {
-        let is_cause = matches!(self.cause(), Some(GapCause::Lateness { .. }));
         let late = self.point.late?;
         let still = self.happened.standstill.as_ref();
         let is_explained_by_stall =
@@ -121,7 +120,7 @@ impl Scene<'_> {
         // Where nobody told which of them found a free slot, slots explain it.
         let is_explained = late.free_share.is_none() && self.point.exhausted.is_exhausted;
         let is_late = share > LATE_SHARE && !is_explained;
-        (is_late || is_cause || self.point.is_sent_late).then(|| {
+        is_late.then(|| {
             format!(
                 "{} of the I/Os were sent more than {} late{}",
                 percent(share),

@@ -14,10 +14,18 @@ impl Scene<'_> {
         if seconds <= 0.0 || self.is_part || self.totals.lost.devices.intervals > 0 {
             return None;
         }
+        // The limit is that of our group; who else uses a device does not count in it.
+        let own = [
+            self.own_share(|one| one.read_bytes, self.totals.host.fathom_read_bytes),
+            self.own_share(
+                |one| one.written_bytes,
+                self.totals.host.fathom_written_bytes,
+            ),
+        ];
         let of_device = |limit: &IoLimit| {
             let mut devices = self.totals.host.devices.iter();
             let device = devices.find(|one| one.device == limit.device)?;
-            limit_reached(limit, &device.counters, seconds)
+            limit_reached(limit, &device.counters, own, seconds)
         };
         let reached: Vec<String> = self
             .totals
@@ -27,6 +35,16 @@ impl Scene<'_> {
             .filter_map(of_device)
             .collect();
         (!reached.is_empty()).then(|| reached.join("; "))
+    }
+
+    /// Of what devices with a limit moved, what this process did; one where it is not known.
+    fn own_share(&self, of: fn(&DeviceCounters) -> u64, own_bytes: Option<u64>) -> f64 {
+        let host = &self.totals.host;
+        let limited = |name: &str| host.io_max.iter().any(|limit| limit.device == *name);
+        let devices = host.devices.iter().filter(|one| limited(&one.device));
+        let moved: u64 = devices.map(|one| of(&one.counters)).sum();
+        let share = own_bytes.map(|own| own as f64 / moved.max(1) as f64);
+        share.unwrap_or(1.0).min(1.0)
     }
 
     /// Devices that moved at least twice what this process asked of them.
@@ -80,26 +98,40 @@ impl Scene<'_> {
     }
 }
 
-fn limit_reached(limit: &IoLimit, counters: &DeviceCounters, seconds: f64) -> Option<String> {
+fn limit_reached(
+    limit: &IoLimit,
+    counters: &DeviceCounters,
+    [read, written]: [f64; 2],
+    seconds: f64,
+) -> Option<String> {
     let limits = [
-        ("read", "I/O/s", limit.reads_per_s, counters.reads),
-        ("write", "I/O/s", limit.writes_per_s, counters.writes),
+        ("read", "I/O/s", limit.reads_per_s, counters.reads, read),
+        (
+            "write",
+            "I/O/s",
+            limit.writes_per_s,
+            counters.writes,
+            written,
+        ),
         (
             "read",
             "bytes/s",
             limit.read_bytes_per_s,
             counters.read_bytes,
+            read,
         ),
         (
             "write",
             "bytes/s",
             limit.written_bytes_per_s,
             counters.written_bytes,
+            written,
         ),
     ];
-    let reached = |(direction, unit, limit_per_s, count): (&str, &str, Option<u64>, u64)| {
+    type Limited<'a> = (&'a str, &'a str, Option<u64>, u64, f64);
+    let reached = |(direction, unit, limit_per_s, count, share): Limited<'_>| {
         let limit_per_s = limit_per_s?;
-        let is_reached = count as f64 / seconds >= REACHED_SHARE * limit_per_s as f64;
+        let is_reached = share * count as f64 / seconds >= REACHED_SHARE * limit_per_s as f64;
         let text = match unit {
             "bytes/s" => format!("{} MB/s", megabytes(limit_per_s as f64)),
             unit => format!("{} {unit}", rate(limit_per_s as f64)),

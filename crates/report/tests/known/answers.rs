@@ -129,6 +129,7 @@ const NEIGHBOUR: &str = "a disk that another program reads as much";
 const NEIGHBOUR_LITTLE: &str = "a disk that another program reads a little";
 const LIMITED: &str = "a control group with a limit that was reached";
 const UNLIMITED: &str = "a control group with a limit that was not reached";
+const LIMIT_BESIDE: &str = "a control group beside others that move more than its limit";
 const THIN: &str = "a thin volume that was never written";
 const HEAD: &str = "1 to 16 threads on one head";
 const ARRAY: &str = "1 to 16 threads on an array";
@@ -949,6 +950,7 @@ pub const ANSWERS: &[Answer] = &[
         "capped: 4\u{202f}000 I/O/s with a response p99 of 2 ms in `flat`. It can be believed: the control group limits `sda` to 4\u{202f}100 I/O/s (read), and that was reached",
     ),
     never("capped", UNLIMITED, Whole, "apped:"),
+    never("capped", LIMIT_BESIDE, Whole, "limits"),
     never("not checked", FETCHED, Whole, "ot checked"),
     never("not checked", HELD, Whole, "ot checked"),
     says("clean", FETCHED, Console, "clean: "),

@@ -478,6 +478,19 @@ pub const SCENES: &[Named] = &[
             ..flat_out()
         }
     }),
+    (
+        "a control group beside others that move more than its limit",
+        || Scene {
+            tell: |event| {
+                limited(event, 5_000);
+                with_host(event, |host| {
+                    host.devices[0].counters.reads *= 20;
+                    host.devices[0].counters.read_bytes *= 20;
+                })
+            },
+            ..flat_out()
+        },
+    ),
     ("80 jobs with 32 I/Os each", || Scene {
         slots: 80 * 32,
         seconds: 12,
