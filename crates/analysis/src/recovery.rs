@@ -10,6 +10,7 @@ use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, lasted, span};
 use measure::{LatencyFigures, RunTotals};
 use plan::Load;
+use plan::TargetId;
 use std::fmt::Write;
 
 /// As before for so long is normal again.
@@ -111,6 +112,24 @@ impl Happened {
     pub(crate) fn stall_ns(&self) -> Option<u64> {
         let stall = self.standstill.as_ref().filter(|still| still.is_stall);
         stall.map(Standstill::length_ns)
+    }
+
+    /// When targets stood still, from and to since the start of the run.
+    pub(crate) fn stalls(&self) -> Vec<(u64, u64)> {
+        let targets = self.standstill.iter().flat_map(|still| &still.by_target);
+        let stalls = targets.filter(|target| target.is_stall);
+        stalls.map(|one| (one.gap.from_ns, one.gap.to_ns)).collect()
+    }
+
+    /// What happened to a job on these targets, as far as it is known of a part of a run.
+    pub(crate) fn of_job(&self, is_of_job: impl Fn(TargetId) -> bool) -> Self {
+        let of_run = self.standstill.as_ref();
+        let own = of_run.and_then(|still| still.of_targets(is_of_job));
+        Self {
+            standstill: own,
+            is_queued: self.is_queued,
+            ..Self::default()
+        }
     }
 
     /// How long nothing succeeded, and what came after it.

@@ -37,6 +37,10 @@ const STALL_NS_LEAST: u64 = 100_000_000;
 /// longest are no others: a cable is pulled twice.
 const STALL_GAPS: u64 = 10;
 
+/// One of a second is told by fewer: on a host without free CPUs a tenth of a second may be nobody's but its own.
+const LONG_STALL_NS: u64 = 1_000_000_000;
+const LONG_STALL_GAPS: u64 = 3;
+
 /// A moment that somebody marked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
@@ -73,11 +77,33 @@ pub struct StillTarget {
     pub longest_ns: u64,
     pub failed: u64,
     pub unanswered: u64,
+    /// Whether that is far longer than its others.
+    pub is_stall: bool,
 }
 
 impl Standstill {
     pub fn length_ns(&self) -> u64 {
         length_ns(&self.gap)
+    }
+
+    /// The same of some targets, where one of them stood still.
+    pub(crate) fn of_targets(&self, is_it: impl Fn(TargetId) -> bool) -> Option<Self> {
+        let own = self.by_target.iter().filter(|one| is_it(one.gap.target));
+        let own: Vec<StillTarget> = own.cloned().collect();
+        let worst = own.iter().find(|one| one.is_stall)?;
+        Some(Self {
+            name: worst.name.clone(),
+            gap: worst.gap,
+            since: match worst.gap == self.gap {
+                true => self.since.clone(),
+                false => format!("from {} on", span(worst.gap.from_ns)),
+            },
+            hit: 1,
+            held_back: 0,
+            targets: 1,
+            is_stall: true,
+            by_target: own,
+        })
     }
 
     /// Where, how long and since when nothing succeeded.
@@ -319,6 +345,7 @@ impl Standstills {
                 longest_ns: figures().map(|one| one.response.max_ns).max().unwrap_or(0),
                 failed: figures().map(|one| one.errors).sum(),
                 unanswered: unanswered.filter(|one| is_it(one.key.target)).count() as u64,
+                is_stall: self.is_stall(totals, gap),
             }
         };
         told.map(target).collect()
@@ -336,7 +363,11 @@ impl Standstills {
         // Each success ends a time without one, most of which are too short to be told.
         let count = operations.saturating_sub(alike.len() as u64);
         let is_rare = alike.len() < 2 || count >= alike.len() as u64;
-        let least_ns = STALL_NS_LEAST.max(STALL_GAPS * p999_ns(&others, count));
+        let factor = match length_ns(gap) >= LONG_STALL_NS {
+            true => LONG_STALL_GAPS,
+            false => STALL_GAPS,
+        };
+        let least_ns = STALL_NS_LEAST.max(factor * p999_ns(&others, count));
         is_rare && length_ns(gap) > least_ns && !is_pace(&alike, totals.length_ns)
     }
 }

@@ -39,6 +39,7 @@ const STALL_GAPS: f64 = 10.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalFacts {
     pub number: u32,
+    pub start_ns: u64,
     pub length_ns: u64,
     /// Successful ones.
     pub operations: u64,
@@ -118,6 +119,7 @@ impl IntervalFacts {
     fn of(brief: &IntervalBrief) -> Self {
         Self {
             number: brief.number,
+            start_ns: brief.start_ns,
             length_ns: brief.length_ns(),
             operations: brief.operations,
             is_waiting: brief.in_flight > 0 || brief.backlog > 0,
@@ -127,14 +129,21 @@ impl IntervalFacts {
     }
 }
 
-/// Judges intervals that follow each other; give it the measured ones.
-pub fn steadiness(intervals: &[IntervalFacts]) -> Steadiness {
+/// Judges intervals that follow each other; give it the measured ones, and when targets stood still (from and to since the
+/// start of the run), which is no drift.
+pub fn steadiness(intervals: &[IntervalFacts], stalls: &[(u64, u64)]) -> Steadiness {
+    let is_apart = |facts: &&IntervalFacts| {
+        let end_ns = facts.start_ns + facts.length_ns;
+        let mut stalls = stalls.iter();
+        stalls.all(|(from_ns, to_ns)| end_ns <= *from_ns || *to_ns <= facts.start_ns)
+    };
     let least_ns = least_stall_ns(intervals);
     let is_span_stalled =
         |span: &[IntervalFacts]| is_waiting_in_vain(&span[0]) && length_ns(span) as f64 > least_ns;
     let spans = || intervals.chunk_by(|a, b| is_waiting_in_vain(a) == is_waiting_in_vain(b));
     let stalls = spans().filter(|span| is_span_stalled(span));
     let between = spans().filter(|span| !is_span_stalled(span)).flatten();
+    let between = between.filter(is_apart);
     let thirds = [1, 2, 3].map(|third| (intervals.len() * third / 3).checked_sub(1));
     let backlogs = thirds.map(|last| last.map_or(0, |last| intervals[last].backlog));
     Steadiness {
@@ -359,6 +368,7 @@ mod tests {
     fn intervals(operations: &[u64]) -> Vec<IntervalFacts> {
         let facts = |(operations, number): (&u64, u32)| IntervalFacts {
             number,
+            start_ns: u64::from(number - 1) * SECOND,
             length_ns: SECOND,
             operations: *operations,
             is_waiting: true,
@@ -371,42 +381,42 @@ mod tests {
     #[test]
     fn a_falling_rate_drifts_and_a_scattered_one_does_not() {
         let falling: Vec<u64> = (0..20).map(|n| 1_000 - n * 10 + n % 3).collect();
-        let drift = steadiness(&intervals(&falling)).drift.unwrap();
+        let drift = steadiness(&intervals(&falling), &[]).drift.unwrap();
         assert!(drift.is_drifting && drift.errors < -3.0, "{drift:?}");
         // Means of 976 and 836 in the first and the last six seconds.
         assert!((drift.change_share + 0.143).abs() < 0.002, "{drift:?}");
         let scattered: Vec<u64> = (0..20).map(|n| 1_000 + n * 7919 % 101).collect();
         assert!(
-            !steadiness(&intervals(&scattered))
+            !steadiness(&intervals(&scattered), &[])
                 .drift
                 .unwrap()
                 .is_drifting
         );
-        let even = steadiness(&intervals(&[1_000; 20])).drift.unwrap();
+        let even = steadiness(&intervals(&[1_000; 20]), &[]).drift.unwrap();
         assert_eq!(
             (even.change_share, even.errors, even.is_drifting),
             (0.0, 0.0, false)
         );
-        assert_eq!(steadiness(&intervals(&falling[..9])).drift, None);
-        assert_eq!(steadiness(&intervals(&[0; 20])).drift, None);
-        assert_eq!(steadiness(&[]).drift, None);
+        assert_eq!(steadiness(&intervals(&falling[..9]), &[]).drift, None);
+        assert_eq!(steadiness(&intervals(&[0; 20]), &[]).drift, None);
+        assert_eq!(steadiness(&[], &[]).drift, None);
     }
 
     #[test]
     fn a_small_change_is_no_drift_however_certain() {
         let rates: Vec<u64> = (0..20).map(|n| 100_000 + n * 100).collect();
-        let drift = steadiness(&intervals(&rates)).drift.unwrap();
+        let drift = steadiness(&intervals(&rates), &[]).drift.unwrap();
         assert!(drift.errors > 100.0 && !drift.is_drifting, "{drift:?}");
     }
 
     #[test]
     fn a_fall_is_never_more_than_everything() {
         let burst: Vec<u64> = (0..30).map(|n| if n < 6 { 10_000 } else { 10 }).collect();
-        let drift = steadiness(&intervals(&burst)).drift.unwrap();
+        let drift = steadiness(&intervals(&burst), &[]).drift.unwrap();
         assert!(drift.is_drifting, "{drift:?}");
         assert!((drift.change_share + 0.9983).abs() < 0.0001, "{drift:?}");
         let rise: Vec<u64> = burst.iter().rev().copied().collect();
-        let drift = steadiness(&intervals(&rise)).drift.unwrap();
+        let drift = steadiness(&intervals(&rise), &[]).drift.unwrap();
         assert!((drift.change_share - 599.4).abs() < 0.1, "{drift:?}");
     }
 
@@ -414,10 +424,10 @@ mod tests {
     fn a_stall_is_no_drift() {
         let mut rates = vec![1_000; 12];
         rates.extend([0; 8]);
-        let found = steadiness(&intervals(&rates));
+        let found = steadiness(&intervals(&rates), &[]);
         assert!(!found.drift.unwrap().is_drifting);
         assert_eq!(found.stall.unwrap().intervals, 8);
-        let found = steadiness(&intervals(&[&[1_000; 5][..], &[0; 15]].concat()));
+        let found = steadiness(&intervals(&[&[1_000; 5][..], &[0; 15]].concat()), &[]);
         assert_eq!((found.drift, found.stall.unwrap().intervals), (None, 15));
     }
 
@@ -435,7 +445,7 @@ mod tests {
                     .collect()
             };
             let drifts = |run: &u64| {
-                steadiness(&intervals(&scattered(*run)))
+                steadiness(&intervals(&scattered(*run)), &[])
                     .drift
                     .unwrap()
                     .is_drifting
@@ -483,6 +493,7 @@ mod tests {
         };
         let expected = |is_waiting: bool, backlog| IntervalFacts {
             number: 3,
+            start_ns: 2 * SECOND,
             length_ns: SECOND,
             operations: 5,
             is_waiting,
@@ -500,16 +511,16 @@ mod tests {
         for one in &mut facts {
             one.length_ns = SECOND / 20;
         }
-        assert_eq!(steadiness(&facts).stall, None);
+        assert_eq!(steadiness(&facts, &[]).stall, None);
         facts.insert(2, facts[2]);
         facts.insert(2, facts[2]);
-        assert_eq!(steadiness(&facts).stall.unwrap().intervals, 3);
+        assert_eq!(steadiness(&facts, &[]).stall.unwrap().intervals, 3);
     }
 
     #[test]
     fn the_longest_stall_is_found() {
         let mut facts = intervals(&[500, 0, 300, 0, 0, 0, 400, 0]);
-        let stall = steadiness(&facts).stall.unwrap();
+        let stall = steadiness(&facts, &[]).stall.unwrap();
         assert_eq!(
             stall,
             Stall {
@@ -519,24 +530,30 @@ mod tests {
             }
         );
         facts[4].is_waiting = false;
-        let stall = steadiness(&facts).stall.unwrap();
+        let stall = steadiness(&facts, &[]).stall.unwrap();
         assert_eq!(
             (stall.first, stall.intervals),
             (2, 1),
             "nothing was asked for in between"
         );
-        assert_eq!(steadiness(&intervals(&[1, 2])).stall, None);
-        assert_eq!(steadiness(&intervals(&[0, 0])).stall.unwrap().intervals, 2);
+        assert_eq!(steadiness(&intervals(&[1, 2]), &[]).stall, None);
+        assert_eq!(
+            steadiness(&intervals(&[0, 0]), &[])
+                .stall
+                .unwrap()
+                .intervals,
+            2
+        );
     }
 
     #[test]
     fn gaps_that_a_low_rate_explains_are_no_stall() {
         // One operation at a time, which takes three seconds.
         let slow: Vec<u64> = (0..30).map(|n| u64::from(n % 3 == 2)).collect();
-        assert_eq!(steadiness(&intervals(&slow)).stall, None);
+        assert_eq!(steadiness(&intervals(&slow), &[]).stall, None);
         let hung = [&slow[..], &[0; 40]].concat();
         assert_eq!(
-            steadiness(&intervals(&hung)).stall.unwrap().length_ns,
+            steadiness(&intervals(&hung), &[]).stall.unwrap().length_ns,
             40 * SECOND
         );
     }
@@ -547,7 +564,7 @@ mod tests {
             service_ns_p50: Some(median),
             ..one
         });
-        steadiness(&facts.collect::<Vec<_>>()).latency
+        steadiness(&facts.collect::<Vec<_>>(), &[]).latency
     }
 
     #[test]
@@ -594,9 +611,9 @@ mod tests {
     proptest! {
         #[test]
         fn turning_time_around_turns_the_drift(rates in proptest::collection::vec(1_u64..10_000, 10..40)) {
-            let forward = steadiness(&intervals(&rates)).drift.unwrap();
+            let forward = steadiness(&intervals(&rates), &[]).drift.unwrap();
             let turned: Vec<u64> = rates.iter().rev().copied().collect();
-            let backward = steadiness(&intervals(&turned)).drift.unwrap();
+            let backward = steadiness(&intervals(&turned), &[]).drift.unwrap();
             prop_assert!((forward.errors + backward.errors).abs() < 1e-6);
             let product = (1.0 + forward.change_share) * (1.0 + backward.change_share);
             prop_assert!((product - 1.0).abs() < 1e-6);

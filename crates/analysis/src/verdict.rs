@@ -237,20 +237,72 @@ pub fn judge(
     targets: &[TargetView<'_>],
 ) -> Judged {
     let medium = medium(totals, targets);
-    judge_as(totals, course, (reach, false), (targets, medium))
+    let (_, happened) = &course;
+    let jobs = jobs::of_jobs(totals).enumerate();
+    let jobs: Vec<JobSeen> = jobs
+        .map(|(place, (streams, of_job))| {
+            let medium = medium.of_streams(&streams);
+            let judged = judge_job(&of_job, (place, happened), reach, (targets, medium));
+            JobSeen {
+                name: of_job.started.name,
+                findings: judged.findings,
+                evidence: judged.evidence,
+            }
+        })
+        .collect();
+    judge_as(totals, course, (reach, false), (targets, medium), &jobs)
 }
 
 /// Judges one of several jobs of a run, of which machine and rate are judged with the run. `medium` is what the run saw
 /// of its streams.
 pub(crate) fn judge_job(
     totals: &RunTotals,
-    course: Option<&JobCourse>,
+    (place, of_run): (usize, &Happened),
     reach: Reach,
     (targets, medium): (&[TargetView<'_>], Medium),
 ) -> Judged {
-    let steady = course.map(JobCourse::steadiness);
-    let course = (steady.as_ref(), Happened::default());
-    judge_as(totals, course, (reach, true), (targets, medium))
+    let steady = of_run.parts.jobs.get(place).map(JobCourse::steadiness);
+    let is_own = |id: TargetId| totals.figures.iter().any(|one| one.key.target == id);
+    let course = (steady.as_ref(), of_run.of_job(is_own));
+    judge_as(totals, course, (reach, true), (targets, medium), &[])
+}
+
+/// What was seen of one of several jobs.
+struct JobSeen {
+    name: String,
+    findings: Vec<Finding>,
+    evidence: Vec<Evidence>,
+}
+
+/// A run is no better than each of its jobs: what speaks against one of them speaks against the run, by its name.
+fn tell_jobs(jobs: &[JobSeen], findings: &mut Vec<Finding>, evidence: &mut [Evidence]) {
+    for job in jobs {
+        let named = |text: &str| format!("`{}`: {text}", job.name);
+        for finding in job
+            .findings
+            .iter()
+            .filter(|one| one.word < Word::NotChecked)
+        {
+            if !findings.iter().any(|known| known.word == finding.word) {
+                findings.push(Finding {
+                    word: finding.word,
+                    text: named(&finding.text),
+                });
+            }
+        }
+        let is_late = findings.iter().any(|one| one.word == Word::GeneratorBound);
+        for row in evidence.iter_mut() {
+            if row.check == Check::OnTime && is_late {
+                row.seen = Seen::Bad;
+            }
+            let same = job.evidence.iter().find(|one| one.check == row.check);
+            row.seen = match (&row.seen, same.map(|one| &one.seen)) {
+                (Seen::Good | Seen::NotSeen(_), Some(Seen::Bad)) => Seen::Bad,
+                (Seen::Good, Some(Seen::NotSeen(why))) => Seen::NotSeen(named(why)),
+                (seen, _) => (*seen).clone(),
+            };
+        }
+    }
 }
 
 fn judge_as(
@@ -258,6 +310,7 @@ fn judge_as(
     (steady, happened): (Option<&Steadiness>, Happened),
     (reach, is_part): (Reach, bool),
     (targets, medium): (&[TargetView<'_>], Medium),
+    jobs: &[JobSeen],
 ) -> Judged {
     let mut point = point(totals);
     let standstill = happened.standstill.as_ref();
@@ -285,7 +338,8 @@ fn judge_as(
         worst_job: jobs::worst(totals).filter(|_| !is_part),
     };
     let mut findings: Vec<Finding> = scene.findings();
-    let evidence = scene.evidence(&findings);
+    let mut evidence = scene.evidence(&findings);
+    tell_jobs(jobs, &mut findings, &mut evidence);
     let not_checked = not_checked(&evidence).map(|text| Finding {
         word: Word::NotChecked,
         text,
@@ -487,10 +541,7 @@ impl Scene<'_> {
 
     /// What the machine did is seen of the run as a whole, and belongs to none of its jobs.
     fn is_of(&self, check: Check) -> bool {
-        match check {
-            Check::Medium | Check::QueueDepth | Check::Samples | Check::Steady => true,
-            Check::OnTime => !self.is_part,
-        }
+        !self.is_part || check != Check::OnTime
     }
 
     /// Whether nothing that stores data was reached.

@@ -59,11 +59,11 @@ impl EndedRun {
     pub fn jobs(&self) -> impl Iterator<Item = (RunTotals, Judged)> {
         let targets = views(&self.targets, &self.reached);
         let medium = medium(&self.totals, &targets);
-        let courses = &self.judged.happened.parts.jobs;
+        let happened = &self.judged.happened;
         let jobs = jobs::of_jobs(&self.totals).enumerate();
         jobs.map(move |(place, (streams, totals))| {
             let own = medium.of_streams(&streams);
-            let judged = judge_job(&totals, courses.get(place), self.reach, (&targets, own));
+            let judged = judge_job(&totals, (place, happened), self.reach, (&targets, own));
             (totals, judged)
         })
     }
@@ -237,9 +237,9 @@ impl Watch {
         if self.lacks_host {
             totals.lost.hosts.intervals = totals.intervals;
         }
-        let steady = self.steadiness(&totals);
-        self.intervals.clear();
         let happened = self.happened(&totals);
+        let steady = self.steadiness(&totals, &happened.stalls());
+        self.intervals.clear();
         self.is_too_long = false;
         let reach = Reach::of(&self.backend, &self.targets, &totals.started);
         let reached = self.reached(&totals);
@@ -329,8 +329,8 @@ impl Watch {
     }
 
     /// Where the rate is asked to change, neither its change nor a pause says anything.
-    fn steadiness(&self, totals: &RunTotals) -> Option<Steadiness> {
+    fn steadiness(&self, totals: &RunTotals, stalls: &[(u64, u64)]) -> Option<Steadiness> {
         let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
-        (!self.is_too_long && is_one_rate).then(|| steadiness(&self.intervals))
+        (!self.is_too_long && is_one_rate).then(|| steadiness(&self.intervals, stalls))
     }
 }
