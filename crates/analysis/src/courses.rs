@@ -8,8 +8,9 @@ use measure::{Interval, LatencyFigures, RunStarted};
 use plan::{StreamId, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer I/Os tell no median.
-const IOS_MIN: u64 = 30;
+/// Fewer I/Os tell no median: of a job, as of a run, and of one of many targets, where chance has more to choose from.
+const IOS_OF_JOB_MIN: u64 = 10;
+const IOS_OF_TARGET_MIN: u64 = 30;
 
 /// More jobs and targets are not followed, nor more medians of all of them: 32 MB.
 const FOLLOWED_MAX: usize = 4096;
@@ -149,9 +150,11 @@ impl Courses {
                 follow(self.targets.entry(figure.key.target).or_default());
             }
         }
-        let jobs = self.jobs.iter_mut().map(|(_, job)| job);
-        let all = jobs.chain(self.targets.values_mut());
-        self.medians += all.map(Followed::end_interval).sum::<usize>();
+        let jobs = self.jobs.iter_mut();
+        let jobs = jobs.map(|(_, job)| job.end_interval(IOS_OF_JOB_MIN));
+        let targets = self.targets.values_mut();
+        let targets = targets.map(|one| one.end_interval(IOS_OF_TARGET_MIN));
+        self.medians += jobs.chain(targets).sum::<usize>();
         let followed = self.jobs.len() + self.targets.len();
         self.is_cut |= followed > FOLLOWED_MAX || self.medians > MEDIANS_MAX;
     }
@@ -296,10 +299,10 @@ struct Step {
 
 impl Followed {
     /// How many medians that gives.
-    fn end_interval(&mut self) -> usize {
+    fn end_interval(&mut self, ios_min: u64) -> usize {
         let Some(from_ns) = self
             .from_ns
-            .filter(|_| self.service.histogram.count() >= IOS_MIN)
+            .filter(|_| self.service.histogram.count() >= ios_min)
         else {
             return 0;
         };

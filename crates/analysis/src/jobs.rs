@@ -145,6 +145,34 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_no_better_than_each_of_its_jobs() {
+        use crate::evidence::{Check, Seen};
+        use crate::gap::Reach;
+        use crate::recovery::Happened;
+        use crate::verdict::{Word, judge};
+        let judged = |few: usize| {
+            let totals = two(["job"; 2], [(2_000, 1_000_000), (few, 1_000_000)]);
+            judge(&totals, (None, Happened::default()), Reach::Device, &[])
+        };
+        let told = judged(180);
+        let found = told
+            .findings
+            .iter()
+            .find(|one| one.word == Word::TooFewSamples);
+        let text = "`job1`: p99 rests on 180 I/Os; it takes 1000 for ten beyond it";
+        assert_eq!(found.map(|one| &*one.text), Some(text));
+        let samples = |judged: &crate::verdict::Judged| {
+            let mut rows = judged.evidence.iter();
+            rows.find(|row| row.check == Check::Samples)
+                .unwrap()
+                .seen
+                .clone()
+        };
+        assert_eq!(samples(&told), Seen::Bad);
+        assert_eq!(samples(&judged(1_000)), Seen::Good);
+    }
+
+    #[test]
     fn each_job_is_apart() {
         let totals = two(["job"; 2], [(1_000, 1_000), (500, 1_000)]);
         let jobs: Vec<u64> = of_jobs(&totals).map(|(_, job)| job.operations()).collect();
