@@ -27,6 +27,7 @@ pub(crate) fn next(word: Word, hints: &Hints, (compared, is_failover): (Compared
         Word::LostFigures => "run it again if the lost part matters",
         Word::NotReturned => "look for the device in the system log at the time of the run",
         Word::ShortTransfers => "make sure that the target is as large as the job says",
+        Word::CacheSuspect if hints.is_in_memory => "name a target that is on storage",
         Word::CacheSuspect => "use more data than memory holds, or direct I/O",
         Word::Sparse | Word::Zeros => return filling(hints),
         Word::GeneratorBound => unlimited(hints),
@@ -50,6 +51,7 @@ pub(crate) fn next(word: Word, hints: &Hints, (compared, is_failover): (Compared
         }
         Word::Uneven => "look at that target and the way to it, and measure it by itself",
         Word::TooFewSamples => "run it for longer",
+        Word::NotChecked if hints.lacks_time => "measure for longer",
         Word::NotChecked => "read in docs/concepts/verdict.md what such a target can show",
         Word::StorageBound => {
             "run it with another transfer size to tell the storage from a limit in front of it"

@@ -10,6 +10,10 @@ pub(crate) struct Hints {
     pub target: Option<String>,
     /// The arguments of a command that fills what was read and holds nothing, and how many targets these are.
     pub fill: Option<(String, usize)>,
+    /// Whether a target is in memory, which no flag changes.
+    pub is_in_memory: bool,
+    /// Whether all that was not checked takes is more time.
+    pub lacks_time: bool,
     /// Why the figures are of this machine.
     pub limit: Option<OwnLimit>,
 }

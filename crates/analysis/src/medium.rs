@@ -106,6 +106,12 @@ impl Medium {
         shares.fold(0.0, f64::max)
     }
 
+    /// Whether a target is in memory itself.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        let in_memory = |one: &Seen| matches!(&one.reached, Reached::Memory { is_of_counters, .. } if !is_of_counters);
+        self.flows.iter().any(in_memory)
+    }
+
     /// Each reason once, with those that it holds for, where not all flows are alike.
     fn grouped(&self, of: impl Fn(&Reached) -> Option<String>) -> Option<String> {
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();

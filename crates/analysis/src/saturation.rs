@@ -28,11 +28,14 @@ pub enum Saturation {
     Beyond { slots: u32 },
 }
 
-/// Of runs flat out that differ in their slots alone; `None` where they are too few, or where one came to nothing.
+/// Of runs flat out that differ in their slots alone; `None` where they are too few, or where one came to nothing or stood
+/// still.
 pub fn saturation(points: &[CurvePoint]) -> Option<Saturation> {
     let mut points: Vec<&CurvePoint> = points.iter().collect();
     points.sort_by_key(|point| point.slots);
-    let is_such = |point: &&CurvePoint| point.asked_per_s.is_none() && point.achieved_per_s > 0.0;
+    let is_such = |point: &&CurvePoint| {
+        point.asked_per_s.is_none() && point.achieved_per_s > 0.0 && !point.is_stalled
+    };
     if points.len() < COUNTS_LEAST || !points.iter().all(is_such) {
         return None;
     }

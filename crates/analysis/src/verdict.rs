@@ -347,7 +347,7 @@ fn judge_as(
     findings.extend(not_checked);
     findings.sort_by_key(|finding| scene.rank(finding.word));
     tell_limit(&mut findings);
-    let (hints, leading) = (scene.hints(), findings.first());
+    let (hints, leading) = (scene.hints(&evidence), findings.first());
     Judged {
         severity: leading.map_or(0.0, |one| scene.severity(one.word)),
         hints,
@@ -550,9 +550,12 @@ impl Scene<'_> {
     }
 
     fn medium_missing(&self) -> Option<String> {
+        if self.totals.operations() == 0 {
+            return Some("no I/O succeeded".to_owned());
+        }
         let has_data = self.totals.bytes() > 0;
         let without_data = || "no operation moved data, and nothing counts the others".to_owned();
-        match has_data || self.totals.operations() == 0 {
+        match has_data {
             true => self.medium.not_seen_text(),
             false => Some(without_data()),
         }
@@ -662,7 +665,7 @@ impl Scene<'_> {
         })
     }
 
-    fn hints(&self) -> Hints {
+    fn hints(&self, evidence: &[Evidence]) -> Hints {
         let mut arguments = self.targets.iter().map(|ground| argument(ground.target));
         let target = arguments.next().flatten();
         let mut unwritten = self.unwritten();
@@ -674,7 +677,18 @@ impl Scene<'_> {
             target: target.filter(|_| arguments.next().is_none()),
             fill: fill.map(|fill| (fill, 1 + unwritten.count())),
             limit: self.own_limit(),
+            is_in_memory: self.medium.is_in_memory(),
+            lacks_time: self.lacks_time(evidence),
         }
+    }
+
+    /// Whether only the course could not be seen, for want of intervals.
+    fn lacks_time(&self, evidence: &[Evidence]) -> bool {
+        let missing = evidence.iter().filter(|row| row.missing().is_some());
+        let is_short = self
+            .steady
+            .is_some_and(|steady| steady.intervals < COURSE_INTERVALS_MIN);
+        is_short && missing.map(|row| row.check).eq([Check::Steady])
     }
 
     /// How much of the run a word takes; comparable for one word alone.
