@@ -37,8 +37,16 @@ impl ReadSample {
 /// Whether a read is looked at. Its place tells, so that it does not depend on who reads, in which order or how often.
 #[inline]
 pub(crate) fn is_sampled(op: &Op) -> bool {
-    let mixed = (op.offset ^ u64::from(op.object.place) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as u32 <= u32::MAX / ONE_IN
+    (mixed(op.offset ^ u64::from(op.object.place) << 40) >> 32) as u32 <= u32::MAX / ONE_IN
+}
+
+/// One product spreads places evenly, and what is on them may be spread as evenly (Steele, Lea and Flood, 2014).
+#[inline]
+fn mixed(place: u64) -> u64 {
+    let mut z = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 fn is_zero(data: &[u8]) -> bool {
@@ -59,6 +67,23 @@ mod tests {
         assert!(!sample.is_empty());
         assert_eq!(sample.take(), SampledReads { reads: 3, zeros: 2 });
         assert!(sample.is_empty());
+    }
+
+    /// Zeros on three of eight blocks, in any order of period eight, are three eighths of the sample.
+    #[test]
+    fn what_is_sampled_knows_no_period() {
+        let is_sampled = |block: &u64| (mixed(block * 4096) >> 32) as u32 <= u32::MAX / ONE_IN;
+        let sampled: Vec<u64> = (0..16_384).filter(is_sampled).collect();
+        assert!((900..1150).contains(&sampled.len()), "{}", sampled.len());
+        for period in 2..=16 {
+            for phase in 0..period {
+                let of_phase = sampled.iter().filter(|block| *block % period == phase);
+                let expected = sampled.len() as f64 / period as f64;
+                let found = of_phase.count() as f64;
+                let is_near = (found - expected).abs() <= 4.5 * expected.sqrt();
+                assert!(is_near, "{found} of {expected} at {phase} of {period}");
+            }
+        }
     }
 
     #[test]
