@@ -23,7 +23,9 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const EAGAIN: i32 = 11;
-const ENODATA: i32 = 61;
+/// What fio makes of a transfer that moves nothing, as behind the end of a file. ENODATA is what a disk says of a block that
+/// it cannot read.
+const EIO: i32 = 5;
 /// What a read counts as that came back with other data than it should.
 const EILSEQ: i32 = 84;
 
@@ -507,7 +509,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             shared.streams[stream].end_drawing();
         } else if result < 0 || (moved == 0 && op.length > 0) {
             cell.failed();
-            let errno = if result < 0 { -result } else { ENODATA };
+            let errno = if result < 0 { -result } else { EIO };
             shared.report_failure(&op, errno, (now_ns, self.number as u32), None);
         } else {
             has_failed = false;
