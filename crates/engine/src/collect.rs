@@ -519,7 +519,7 @@ impl Collector {
         let own = state.lifetime.as_ref();
         let has_begun = own.is_none_or(|own| own.measured(end_ns).0.is_some());
         if has_begun && state.follows_schedule() {
-            let over_ns = own.map_or(end_ns, |own| own.closing_ns().min(end_ns));
+            let over_ns = own.map_or(end_ns, |own| own.measured_to_ns().min(end_ns));
             handover.last_seen_ns = handover.last_seen_ns.max(over_ns);
         }
     }

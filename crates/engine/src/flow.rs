@@ -61,6 +61,9 @@ struct Pauses {
 }
 
 /// Stages of a stream with syncs at its end.
+/// A stream that the clock has ended is looked at again after this time.
+const LAST_SYNC_LOOK_NS: u64 = 100_000;
+
 const DRAWING: u32 = 0;
 /// All is drawn; what is in flight has to come back.
 const DRAINING: u32 = 1;
@@ -125,7 +128,11 @@ impl SharedFlow {
     /// has found its depth and measurement may begin.
     pub(crate) fn holds(&self, now_ns: u64, on_found: impl FnOnce()) -> Option<u64> {
         if self.stage.load(Relaxed) != DRAWING {
-            return Some(self.later(now_ns));
+            // The clock may end it with nothing in flight, whose return would lead to what comes next.
+            return Some(match self.in_flight() {
+                0 => now_ns + LAST_SYNC_LOOK_NS,
+                _ => self.later(now_ns),
+            });
         }
         if self.is_above_refill() {
             return Some(self.later(now_ns));

@@ -81,8 +81,13 @@ pub struct Syncs {
     /// The same of each file system that holds targets of the stream, once, with all that others have
     /// written there. A device has none, and is synced itself.
     pub file_systems_at_end: bool,
-    /// The same when targets are closed, behind the run.
-    pub file_systems_on_close: bool,
+}
+
+impl Syncs {
+    /// Whether some come when all else of the stream has come back.
+    pub fn are_at_end(&self) -> bool {
+        self.at_end || self.file_systems_at_end
+    }
 }
 
 /// What a [`Operation::RangeSync`] does, in this order.

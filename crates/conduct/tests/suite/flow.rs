@@ -125,7 +125,6 @@ fn every_backend_makes_all_kinds_of_syncs() {
         },
         at_end: true,
         file_systems_at_end: true,
-        file_systems_on_close: true,
     };
     for kind in [BackendKind::Uring, BackendKind::Aio, BackendKind::Sync] {
         for place in Place::all(MIB) {

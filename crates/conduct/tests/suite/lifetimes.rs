@@ -26,11 +26,15 @@ fn lasting(warmup_ms: u64, window_ms: u64) -> Lifetime {
 
 /// The same with any number of workers.
 fn stories(streams: &[Stream]) -> Vec<Story> {
+    stories_of(streams, SLOTS as u32)
+}
+
+fn stories_of(streams: &[Stream], slots: u32) -> Vec<Story> {
     let mut spec = until_done(50 * MS);
     spec.load = Load::PerStream;
     let story = |workers| {
         let targets = streams.iter().map(|_| simulated(64 * MIB)).collect();
-        let pools = vec![SLOTS as u32; streams.len()];
+        let pools = vec![slots; streams.len()];
         let plan = plan(targets, &pools, streams.to_vec(), vec![spec.clone()]);
         let mut host = SimulatedHost::new(Script::default(), workers);
         carry_out(&bind_unreal(plan), &mut host, &Control::default())
@@ -279,5 +283,23 @@ fn a_stream_that_is_too_slow_ends_and_lets_others_begin() {
         assert!((SERVICE_NS..3 * MS).contains(&from_ns), "{from_ns}");
         assert_eq!(to_ns, Some(from_ns + 30 * MS));
         assert!(operations(&story, 1) >= 27 * MS / SERVICE_NS * SLOTS);
+    }
+}
+
+/// The sync at the end belongs to the time of a job, also where the clock ends it.
+#[test]
+fn a_job_that_the_clock_ends_makes_its_last_sync() {
+    let mut job = own(0, lasting(0, 30));
+    job.flow.syncs.at_end = true;
+    // With one slot nothing may be in flight at its end.
+    assert_eq!(stories_of(std::slice::from_ref(&job), 1).len(), 3);
+    for story in stories(&[job]) {
+        let intervals = story.intervals(0);
+        let figures = intervals.iter().flat_map(|interval| &interval.figures);
+        let syncs = figures.filter(|figure| figure.key.operation == Operation::Sync);
+        assert_eq!(syncs.map(|figure| figure.operations).sum::<u64>(), 1);
+        // What was in flight then comes back within the time, too.
+        assert_eq!(operations(&story, 0), within(30, true) + SLOTS + 1);
+        assert!(span(&story, 0).1 > Some(30 * MS));
     }
 }

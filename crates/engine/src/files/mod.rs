@@ -60,8 +60,6 @@ pub struct OpenTargets {
     pub(crate) last_syncs: Vec<Vec<DueSync>>,
     /// For each file, whether it is flushed before it is closed.
     sync_on_close: Vec<bool>,
-    /// Files whose file systems are flushed as a whole before they are closed; devices themselves.
-    synced_with_file_system: Vec<u32>,
 }
 
 /// Why a target could not be opened.
@@ -281,7 +279,7 @@ impl OpenTargets {
 
     /// Whether files are flushed before they are closed, which may take a while.
     pub fn flushes(&self) -> bool {
-        self.sync_on_close.contains(&true) || !self.synced_with_file_system.is_empty()
+        self.sync_on_close.contains(&true)
     }
 
     /// Flushes what its open mode says.
@@ -292,12 +290,8 @@ impl OpenTargets {
         // Where files are too many to be open, one of each file system stands for all.
         let one_by_one = self.on_demand.as_ref().map_or(SYNCED_ONE_BY_ONE, |_| 0);
         let mut by_file_system: BTreeMap<Option<u64>, Vec<Arc<File>>> = BTreeMap::new();
-        let mut whole = BTreeSet::new();
         let numbers = 0..self.modes.len() as u32;
-        let synced = numbers.filter(|number| self.sync_on_close[*number as usize]);
-        let held = self.synced_with_file_system.iter();
-        let held = held.map(|number| (*number, true));
-        for (number, is_whole) in synced.map(|number| (number, false)).chain(held) {
+        for number in numbers.filter(|number| self.sync_on_close[*number as usize]) {
             let file = self.file(number).map_err(OpenError::into_io)?;
             let metadata = file.metadata()?;
             let file_system = metadata.is_file().then(|| metadata.dev());
@@ -306,11 +300,9 @@ impl OpenTargets {
             if file_system.is_none() || files.len() <= one_by_one {
                 files.push(file);
             }
-            whole.extend(file_system.filter(|_| is_whole));
         }
         for (file_system, files) in by_file_system {
-            let is_whole = |device| whole.contains(&device) || files.len() > one_by_one;
-            if file_system.is_some_and(is_whole) {
+            if file_system.is_some() && files.len() > one_by_one {
                 sys::file::sync_file_system(&files[0])?;
                 continue;
             }
@@ -322,28 +314,20 @@ impl OpenTargets {
     }
 }
 
-/// Notes which file systems are synced at the end of streams, and behind the run.
+/// Notes which file systems are synced at the end of streams.
 fn sync_file_systems(
     plan: &BoundPlan,
     run: &BoundRun,
     open: &mut OpenTargets,
 ) -> Result<(), OpenError> {
     for (number, stream) in run.run.streams.iter().enumerate() {
-        let syncs = &stream.flow.syncs;
-        let asks = syncs.file_systems_at_end || syncs.file_systems_on_close;
-        if !asks || run.run.name_call(stream).is_some() {
+        if !stream.flow.syncs.file_systems_at_end || run.run.name_call(stream).is_some() {
             continue;
         }
         let files = &open.by_stream[number];
         let due = of_file_systems(plan, stream, files, open)?;
-        if syncs.file_systems_on_close {
-            let held = due.iter().map(|one| files[one.place as usize]);
-            open.synced_with_file_system.extend(held);
-        }
-        if syncs.file_systems_at_end {
-            open.last_syncs.resize_with(number, Vec::new);
-            open.last_syncs.push(due);
-        }
+        open.last_syncs.resize_with(number, Vec::new);
+        open.last_syncs.push(due);
     }
     Ok(())
 }

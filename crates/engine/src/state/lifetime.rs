@@ -21,6 +21,8 @@ pub(crate) struct Lifetime {
     /// In place of that time, where an amount ends the warm-up.
     pub(super) filling: Option<Filling>,
     window_ns: u64,
+    /// Whether it makes syncs when the clock has ended it, which are measured as well.
+    syncs_at_end: bool,
     /// Streams that have to end before it begins.
     awaited: AtomicU32,
     pub(super) opens_ns: AtomicU64,
@@ -82,6 +84,7 @@ impl Lifetime {
             delay_ns,
             warmup_ns: own.warmup.0,
             filling: Filling::of(run, number),
+            syncs_at_end: stream.flow.syncs.are_at_end(),
             window_ns: own.window.map_or(NEVER, |window| window.0),
             awaited: AtomicU32::new(own.after.len() as u32),
             opens_ns: AtomicU64::new(if own.after.is_empty() {
@@ -103,7 +106,8 @@ impl Lifetime {
     pub(crate) fn measured(&self, end_ns: u64) -> (Option<u64>, Option<u64>) {
         let known = |at_ns: u64| Some(at_ns).filter(|at_ns| *at_ns != NEVER);
         let from_ns = known(self.measured_from_ns(end_ns));
-        let to_ns = known(self.over_ns.load(Acquire)).map(|over_ns| over_ns.min(self.closing_ns()));
+        let to_ns =
+            known(self.over_ns.load(Acquire)).map(|over_ns| over_ns.min(self.measured_to_ns()));
         (from_ns, to_ns.filter(|_| from_ns.is_some()))
     }
 
@@ -183,6 +187,14 @@ impl Lifetime {
         self.warm_ns().saturating_add(self.window_ns)
     }
 
+    /// What comes later is not measured.
+    pub(crate) fn measured_to_ns(&self) -> u64 {
+        match self.syncs_at_end {
+            true => NEVER,
+            false => self.closing_ns(),
+        }
+    }
+
     /// Whether the clock ends it, or may still do so.
     pub(super) fn ends_by_clock(&self) -> bool {
         let to_ns = self.closing_ns();
@@ -200,7 +212,7 @@ impl Lifetime {
         match slab {
             AFTER_STOP => AFTER_STOP,
             _ if since_ns < self.warm_ns() => WARMUP,
-            _ if since_ns >= self.closing_ns() => AFTER_STOP,
+            _ if since_ns >= self.measured_to_ns() => AFTER_STOP,
             _ if self.has_search() && !self.has_found(since_ns) => SEARCH,
             slab => slab,
         }

@@ -3,7 +3,6 @@ use super::codes;
 use super::failures;
 use super::jobs::{Given, Job};
 use super::number::time;
-use super::resolve::Times;
 use super::setting::Setting;
 use super::support::push_once;
 use super::value::Value;
@@ -18,15 +17,9 @@ use plan::{
 use std::collections::BTreeMap;
 
 /// The rules of the clones of a job.
-pub(crate) fn flow(
-    job: &Job,
-    operations: &OperationMix,
-    times: Times,
-    depth: u32,
-    sink: &mut Sink,
-) -> Flow {
+pub(crate) fn flow(job: &Job, operations: &OperationMix, depth: u32, sink: &mut Sink) -> Flow {
     Flow {
-        syncs: syncs(job, operations, times, sink),
+        syncs: syncs(job, operations, sink),
         think: think(job, sink),
         batches: batches(job, depth),
         latency_most: latency_most(job, sink),
@@ -169,11 +162,9 @@ fn between(text: &str) -> Option<std::ops::RangeInclusive<u32>> {
     (low <= high && high <= 65_535).then_some(low..=high)
 }
 
-/// Whether files are flushed when they are closed: where it is asked, and where the sync at the end
-/// comes behind a limit of time.
-pub(crate) fn flushes_on_close(job: &Job, times: Times) -> bool {
-    let is_cut = times.runtime.is_some() && job.is_on(on!("end_fsync"));
-    job.is_on(on!("fsync_on_close")) || is_cut
+/// Whether files are flushed when they are closed, also by a job that was stopped.
+pub(crate) fn flushes_on_close(job: &Job) -> bool {
+    job.is_on(on!("fsync_on_close"))
 }
 
 fn think(job: &Job, sink: &mut Sink) -> Option<Think> {
@@ -228,27 +219,13 @@ fn batches(job: &Job, depth: u32) -> Batches {
     }
 }
 
-fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) -> Syncs {
+fn syncs(job: &Job, operations: &OperationMix, sink: &mut Sink) -> Syncs {
     let every = |name: &str| {
         let count = job.number(name).filter(|count| *count > 0)?;
         Some(count as u64)
     };
     let (range, range_every) = range(job, sink);
-    let mut at_end = |setting: Setting<bool>| {
-        let name = setting.name;
-        let is_asked = job.is_on(setting) && operations.changes_data();
-        if is_asked && times.is_time_based {
-            let place = job.place_of(name);
-            let message = format!(
-                "`{name}`: with a limit of time, the sync comes after what is measured and lowers no bandwidth"
-            );
-            let note = Diagnostic::note(codes::TRANSLATED, message)
-                .at(place, "done in another way")
-                .with_help("without `time_based`, the sync belongs to the time of the job");
-            sink.push(note);
-        }
-        is_asked && !times.is_time_based
-    };
+    let at_end = |setting: Setting<bool>| job.is_on(setting) && operations.changes_data();
     let (is_full, is_whole) = (at_end(on!("end_fsync")), at_end(on!("end_syncfs")));
     // What is written to files until they are closed belongs to the time of the job, too.
     let is_closing = at_end(on!("fsync_on_close"));
@@ -259,9 +236,6 @@ fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) ->
         range,
         at_end: is_full || is_closing,
         file_systems_at_end: is_whole,
-        file_systems_on_close: times.runtime.is_some()
-            && job.is_on(on!("end_syncfs"))
-            && operations.changes_data(),
     }
 }
 

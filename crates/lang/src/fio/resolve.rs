@@ -269,7 +269,7 @@ impl<'a> Resolving<'a, '_> {
         let verify = self.verify(of, file_size);
         let (operations, transfer, rehearsed) = verify::turned(&verify, operations, transfer);
         let depth = self.depth();
-        let flow = self.flow(&operations, times, depth);
+        let flow = self.flow(&operations, depth);
         let spec = Spec {
             job,
             clones: job.get(number!("numjobs")).clamp(0, 1 << 20) as u32,
@@ -294,7 +294,7 @@ impl<'a> Resolving<'a, '_> {
             times,
             pace,
             flow,
-            open: self.open_mode(times, is_random),
+            open: self.open_mode(is_random),
             data,
             pattern,
             verify,
@@ -334,8 +334,8 @@ impl<'a> Resolving<'a, '_> {
         self.is_stored() && lays_out(self.job, reads)
     }
 
-    fn flow(&mut self, operations: &OperationMix, times: Times, depth: u32) -> Flow {
-        let flow = flow::flow(self.job, operations, times, depth, self.sink);
+    fn flow(&mut self, operations: &OperationMix, depth: u32) -> Flow {
+        let flow = flow::flow(self.job, operations, depth, self.sink);
         flow::on_nodes(flow, self.job, &self.environment.cpu_nodes, self.blockers)
     }
 
@@ -564,7 +564,7 @@ impl<'a> Resolving<'a, '_> {
         })
     }
 
-    fn open_mode(&self, times: Times, is_random: bool) -> OpenMode {
+    fn open_mode(&self, is_random: bool) -> OpenMode {
         let job = self.job;
         let direct = requests::is_direct(job);
         let fills_cache = job.is_on(on!("pre_read")) && !direct;
@@ -575,7 +575,7 @@ impl<'a> Resolving<'a, '_> {
                 "dsync" => SyncMode::Data,
                 _ => SyncMode::None,
             },
-            sync_on_close: flow::flushes_on_close(job, times),
+            sync_on_close: flow::flushes_on_close(job),
             drops_cache: job.is_on(on!("invalidate")) && !direct && !fills_cache,
             fills_cache,
             advice: advice(job, is_random),
@@ -690,7 +690,7 @@ impl<'a> Resolving<'a, '_> {
     fn conflicts(&mut self) {
         let job = self.job;
         self.histogram_log();
-        if job.is_on(on!("pre_read")) && self.open_mode(Times::default(), false).direct {
+        if job.is_on(on!("pre_read")) && self.open_mode(false).direct {
             let message = "`pre_read` fills the page cache, and direct I/O goes past it";
             self.sink.push(
                 Diagnostic::warning(codes::CONFLICT, message)

@@ -198,7 +198,14 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
     };
     let lives: Vec<Life> = members.iter().map(life).collect();
     let times = || members.iter().map(|(index, _)| &specs[*index].times);
-    let is_shared = lives.iter().all(|life| *life == lives[0])
+    // The time of syncs at the end belongs to the job, and comes behind its last I/O.
+    let has_last_syncs = members
+        .iter()
+        .any(|(index, _)| specs[*index].flow.syncs.are_at_end());
+    let is_time_based = times().any(|times| times.is_time_based);
+    let is_limited = times().any(|times| times.runtime.is_some());
+    let is_shared = !(has_last_syncs && is_limited)
+        && lives.iter().all(|life| *life == lives[0])
         && (lives[0].ends == Ends::Nothing && lives[0].after.is_none())
         && lives[0].warmup_bytes.is_none()
         && times().all(|times| times.delay == (0, 0))
@@ -209,7 +216,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
             || !members.iter().any(|(index, _)| ends_itself(&specs[*index])));
     if is_shared && lives[0].warmup.0.is_multiple_of(interval.0) {
         let window = match lives[0].window {
-            Some(window) if times().any(|times| times.is_time_based) => Window::For(window),
+            Some(window) if is_time_based => Window::For(window),
             at_most => Window::UntilDone { at_most },
         };
         return Group {
@@ -222,6 +229,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
         };
     }
     let (warmup, at_most) = common_times(&lives, &members, specs, interval);
+    let at_most = at_most.filter(|_| !has_last_syncs);
     Group {
         window: Window::UntilDone { at_most },
         warmup,
