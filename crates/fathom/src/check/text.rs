@@ -33,13 +33,17 @@ pub fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic], aro
         } else {
             String::new()
         };
+        // `None` is how the listing of the original says it, for the scripts that read it.
+        let loops = match run.loops.as_str() {
+            "" | "None" => String::new(),
+            loops => format!("; loops: {loops}"),
+        };
         outln!(
-            "  {}: rate {}, {}, {elapsed}{warmup}{pause}, every {} s; loops: {}",
+            "  {}: rate {}, {}, {elapsed}{warmup}{pause}, every {} s{loops}",
             run.name,
             run.rate,
             plan::counted(run.threads, "thread"),
             run.interval_s,
-            run.loops
         );
     }
     let timed_s = looked

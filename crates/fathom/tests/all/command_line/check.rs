@@ -328,3 +328,22 @@ fn half_a_million_files_take_the_memory_of_their_names() {
     let least = kib - names_bytes / 1024;
     assert!(least < 275_000, "{kib} KiB, without names {least} KiB");
 }
+
+/// What is the same in all loops of a job is no loop.
+#[test]
+fn a_run_without_loops_names_none() {
+    let lab = Lab::new();
+    lab.write("job.fio", "[one]\nfilename=disk\nsize=1m\nrw=randread\n");
+    lab.write("job", job("lun=disk,size=1m", "iorate=50,elapsed=2"));
+    lab.write(
+        "loops",
+        job("lun=disk,size=1m", "iorate=50,elapsed=2,forthreads=(1,2)"),
+    );
+    for (file, has_loops) in [("job.fio", false), ("job", false), ("loops", true)] {
+        let out = lab.fathom(&["check", file]).expect(0).out;
+        let is_measured = |line: &&str| line.starts_with("  rd1") || line.starts_with("  one");
+        let measured = out.lines().find(is_measured).unwrap();
+        assert_eq!(measured.contains("; loops: "), has_loops, "{out}");
+        assert!(!out.contains("loops: None"), "{out}");
+    }
+}
