@@ -34,16 +34,11 @@ struct Owners {
 pub fn denial(path: &Path, wanted: Wanted, error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::ACCESS) => {
-            let Ok(found) = fs::metadata(path) else {
-                return "permission denied".to_owned();
-            };
-            let owners = Owners {
-                user: name_of("/etc/passwd", found.uid()),
-                group: name_of("/etc/group", found.gid()),
-                mode: found.mode() & 0o777,
-                is_device: found.file_type().is_block_device(),
-            };
-            owners.denial(wanted, &name_of("/etc/passwd", geteuid().as_raw()))
+            let me = name_of("/etc/passwd", geteuid().as_raw());
+            match fs::metadata(path) {
+                Ok(found) => Owners::of(&found).denial(wanted, &me),
+                Err(_) => denial_on_the_way(path, &me).unwrap_or("permission denied".to_owned()),
+            }
         }
         Some(Errno::PERM) => {
             "operation not permitted (the file may be immutable or append-only, as `lsattr` shows)"
@@ -68,7 +63,35 @@ pub fn denial_of_opening(path: &Path, error: &io::Error) -> Option<String> {
     Some(denial(path, wanted, error))
 }
 
+/// The denial of the innermost directory on the way to `path` that can be looked at, if this user may not search it.
+fn denial_on_the_way(path: &Path, me: &str) -> Option<String> {
+    let absolute = std::path::absolute(path).ok()?;
+    let mut on_the_way = absolute.ancestors().skip(1);
+    let (directory, found) = on_the_way.find_map(|part| Some((part, fs::metadata(part).ok()?)))?;
+    let is_denied = accessat(CWD, directory, Access::EXEC_OK, AtFlags::EACCESS).is_err();
+    is_denied.then(|| Owners::of(&found).denial_to_search(directory, me))
+}
+
 impl Owners {
+    fn of(found: &fs::Metadata) -> Self {
+        Self {
+            user: name_of("/etc/passwd", found.uid()),
+            group: name_of("/etc/group", found.gid()),
+            mode: found.mode() & 0o777,
+            is_device: found.file_type().is_block_device(),
+        }
+    }
+
+    fn denial_to_search(&self, directory: &Path, me: &str) -> String {
+        let Self {
+            user, group, mode, ..
+        } = self;
+        format!(
+            "permission denied (user `{me}` has no search permission (`x`) for the directory `{}`; owner `{user}:{group}`, mode {mode:03o})",
+            directory.display()
+        )
+    }
+
     fn denial(&self, wanted: Wanted, me: &str) -> String {
         let (verb, right, bit) = match wanted {
             Wanted::Read => ("reading", "read permission (`r`)", 0o040),
@@ -132,6 +155,10 @@ mod tests {
         assert_eq!(
             owners(0o644, false).denial(Wanted::Write, "me"),
             "permission denied (user `me` has no write permission (`w`); owner `root:disk`, mode 644)"
+        );
+        assert_eq!(
+            owners(0o700, false).denial_to_search(Path::new("/closed"), "me"),
+            "permission denied (user `me` has no search permission (`x`) for the directory `/closed`; owner `root:disk`, mode 700)"
         );
     }
 

@@ -56,10 +56,14 @@ pub fn check(path: &Path, opening: Opening) -> Result<(), String> {
             match std::fs::metadata(&folder) {
                 Ok(found) if found.is_dir() => may_write(&folder),
                 Ok(_) => Err(format!("`{}` is not a folder", folder.display())),
-                Err(error) => Err(format!("folder `{}`: {}", folder.display(), words(error))),
+                Err(error) => Err(format!(
+                    "folder `{}`: {}",
+                    folder.display(),
+                    words_at(&folder, error)
+                )),
             }
         }
-        Err(error) => Err(words(error)),
+        Err(error) => Err(words_at(&place, error)),
     }
 }
 
@@ -76,7 +80,7 @@ pub fn check_folder(folder: &Path) -> Result<(), String> {
                 }
                 // What it lies in tells.
                 ErrorKind::NotFound | ErrorKind::NotADirectory => continue,
-                _ => return Err(words(error)),
+                _ => return Err(words_at(part, error)),
             },
         };
         let whose = match part == absolute {
@@ -109,7 +113,7 @@ pub fn open(path: &Path, opening: Opening, spare: &Spare<'_>) -> Result<File, St
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = flags | OFlags::NOCTTY | OFlags::CLOEXEC | append_flag(opening);
     let file = rustix::fs::open(&place, flags, Mode::from_raw_mode(0o666));
-    let file = File::from(file.map_err(|errno| words(errno.into()))?);
+    let file = File::from(file.map_err(|errno| words_at(&place, errno.into()))?);
     let found = file.metadata().map_err(words)?;
     spare(Some(&Identity::of(&found)))?;
     check_kind(&found, opening)?;
@@ -181,7 +185,7 @@ fn place(path: &Path) -> Result<Place, String> {
     for _ in 0..LINKS_MAX {
         let found = match std::fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Place::Name(path)),
-            Err(error) => return Err(words(error)),
+            Err(error) => return Err(words_at(&path, error)),
             Ok(found) => found,
         };
         let end = std::fs::metadata(&path).ok();
@@ -298,5 +302,13 @@ fn words(error: io::Error) -> String {
         ErrorKind::PermissionDenied => "permission denied".to_owned(),
         ErrorKind::NotFound => "no such file or folder".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+/// The same of a path that was looked up to be written: a denial says which right is missing.
+fn words_at(path: &Path, error: io::Error) -> String {
+    match error.kind() {
+        ErrorKind::PermissionDenied => denial(path, Wanted::Write, &error),
+        _ => words(error),
     }
 }

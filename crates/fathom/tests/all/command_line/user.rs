@@ -134,6 +134,40 @@ fn a_folder_without_the_right_is_named_before_anything_starts() {
     }
 }
 
+/// In a folder that this user may not even look into, nothing tells what is there.
+#[test]
+fn an_output_folder_without_the_right_is_one_line_that_names_the_right() {
+    let lab = match open_lab() {
+        Ok(lab) => lab,
+        Err(reason) => return skip(reason),
+    };
+    for (folder, mode) in [("closed", 0o755), ("dark", 0o700)] {
+        std::fs::create_dir(lab.path(folder)).unwrap();
+        std::fs::set_permissions(lab.path(folder), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let pair = "lun=disk,size=1m,openflags=o_direct";
+    lab.write("job", job(pair, "iorate=50,elapsed=120,interval=1"));
+    for (output, right, mode) in [
+        ("closed/out", "no write permission (`w`)", "755"),
+        (
+            "dark/out",
+            "no search permission (`x`) for the directory",
+            "700",
+        ),
+    ] {
+        for words in [
+            &["run", "job", "--lint", "all=off", "-o", output][..],
+            &["curve", "disk", "--size", "1m", "-o", output],
+            &["vdbench", "-f", "job", "--lint", "all=off", "-o", output],
+        ] {
+            let ended = as_nobody(&lab, words).expect(2);
+            assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
+            let owner = format!("owner `root:root`, mode {mode}); choose another (-o)");
+            ended.says(&["permission denied (user `", right, &owner]);
+        }
+    }
+}
+
 #[test]
 fn a_read_only_file_system_is_named_before_anything_starts() {
     let lab = match open_lab() {
