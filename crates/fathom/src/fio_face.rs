@@ -8,7 +8,7 @@ use crate::outputs::{self, Outputs};
 use crate::printing::Channel;
 use crate::seed::{self, Seeds};
 use crate::trace::Topics;
-use crate::{background, files, host_list, mistakes, render, self_tests, spans};
+use crate::{background, files, foreign_text, host_list, mistakes, render, self_tests, spans};
 use host::Storage;
 use host::text_file::read_whole;
 use lang::fio::{
@@ -306,6 +306,7 @@ fn read(options: &Options) -> Result<Reading, Unread> {
         auxiliary: aux.map(|folder| folder.display().to_string()),
         ..CommandLine::default()
     };
+    foreign_text::refuse_of_fio(&options.inputs).map_err(Unread::Message)?;
     let mut environment = files::environment(command_line, Seeds::fixed(&options.common).content);
     if !options.has_seed {
         environment.fresh_seed = seed::drawn();

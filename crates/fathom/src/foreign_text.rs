@@ -25,7 +25,25 @@ pub fn refuse(inputs: &[InputFile]) -> Result<(), String> {
         }
     }
     let texts: Option<Vec<(&str, &str)>> = inputs.iter().map(text).collect();
-    let Some(texts) = texts else { return Ok(()) };
+    refuse_texts(&texts.unwrap_or_default())
+}
+
+/// The same for the face of fio, whose inputs may be jobs of the command line, too.
+///
+/// # Errors
+/// As [`refuse`].
+pub fn refuse_of_fio(inputs: &[fio::Input]) -> Result<(), String> {
+    fn text(input: &fio::Input) -> Option<(&str, &str)> {
+        match input {
+            fio::Input::Text { name, bytes } => Some((name, std::str::from_utf8(bytes).ok()?)),
+            _ => None,
+        }
+    }
+    let texts: Option<Vec<(&str, &str)>> = inputs.iter().map(text).collect();
+    refuse_texts(&texts.unwrap_or_default())
+}
+
+fn refuse_texts(texts: &[(&str, &str)]) -> Result<(), String> {
     if let Some((name, _)) = texts.first()
         && texts.iter().all(|(_, text)| lines(text).next().is_none())
     {

@@ -138,7 +138,9 @@ fn a_text_that_is_no_job_is_one_line() {
         (&["scale", "--vary", "threads=1,2", "passwd"], neither),
         (&["prefill", "passwd"], neither),
         (&["vdbench", "-f", "passwd"], neither),
+        (&["fio", "passwd"], neither),
         (&["run", "empty"], "`empty` is empty"),
+        (&["fio", "empty"], "`empty` is empty"),
         (
             &["run", "options"],
             "no section; put a line such as `[job]`",
