@@ -8,7 +8,7 @@ use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
 use crate::seed::Seeds;
 use crate::standing::{self, Passed};
-use crate::{hosts, lints, machine, plan_file, render};
+use crate::{hosts, lints, machine, plan_file, refusals, render};
 use engine::WorkerRule;
 use host::Storage;
 use host::guard::{Finding, Overwrite, Refusal, Refused};
@@ -188,9 +188,7 @@ pub fn main(options: &CheckOptions) -> Exit {
         }
     };
     let diagnostics = all_diagnostics(&reading, &looked);
-    let has_errors = diagnostics
-        .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    let has_errors = !diagnostics.iter().all(is_no_error) || looked.has_unusable();
     if let (Some(path), Some(refused), None) = (&options.write_overwrite, &looked.refused, &joined)
         && let Err(reason) = write_words(path, refused, &reading, looked.plan.as_ref())
     {
@@ -241,6 +239,12 @@ impl Looked {
             plan: Some(bound),
             ..Self::default()
         }
+    }
+
+    /// Whether some target cannot be used, whatever the user lets be overwritten.
+    fn has_unusable(&self) -> bool {
+        let refusals = self.refused.iter().flat_map(|refused| &refused.refusals);
+        refusals.into_iter().any(refusals::is_unusable)
     }
 
     /// What was told already is for programs that read the rest.
@@ -386,9 +390,9 @@ fn look_at_bound(
         conduct::machine::examine_some(&bound, storage.root(), &door::Door::looking(), |id| {
             looked_at[id.index()]
         });
-    // Another host may have the device or the folder; a folder that is here is judged.
+    // Of what is missing, its folder is judged: a run makes the file there. What other hosts have is not looked at.
     examinations.retain(|one| {
-        one.found != FoundKind::Missing || one.findings.iter().any(Finding::is_lack_of_right)
+        one.found != FoundKind::Missing || one.findings.iter().any(Finding::is_of_folder)
     });
     let mut overwrite = Overwrite::default();
     let passed = standing::let_pass(&bound.plan, &examinations, &mut overwrite)?;
@@ -403,7 +407,10 @@ fn look_at_bound(
                 ..bound.clone()
             });
             let seen = seen.as_ref().unwrap_or(&bound);
-            let found = lints::judge(seen, &choice, rule, Some(output), lints, storage);
+            // A job that is refused writes no results.
+            let is_refused = refused.is_some() || !diagnostics.iter().all(is_no_error);
+            let output = (!is_refused).then_some(output);
+            let found = lints::judge(seen, &choice, rule, output, lints, storage);
             diagnostics.extend(found);
         }
         Err(message) => diagnostics.push(Diagnostic::note("fathom-0001", message)),
@@ -415,6 +422,10 @@ fn look_at_bound(
         passed,
         diagnostics,
     })
+}
+
+fn is_no_error(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity != Severity::Error
 }
 
 /// Files that no run here can make, as nobody says how large. They may be on the host that the job is for, as devices may.

@@ -299,6 +299,12 @@ impl Finding {
         }
     }
 
+    /// Whether it is about the folder of a missing file, or about a right.
+    #[must_use]
+    pub fn is_of_folder(&self) -> bool {
+        matches!(self, Finding::FolderLacks { .. }) || self.is_lack_of_right()
+    }
+
     /// Whether it names who uses the target.
     pub(crate) fn names_user(&self) -> bool {
         match self {

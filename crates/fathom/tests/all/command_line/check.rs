@@ -347,3 +347,37 @@ fn a_run_without_loops_names_none() {
         assert!(!out.contains("loops: None"), "{out}");
     }
 }
+
+/// A refused job writes no results, so that where they would go does not matter.
+#[test]
+fn a_target_in_a_missing_folder_is_refused_in_the_words_of_run() {
+    let lab = Lab::new();
+    lab.write(
+        "job.fio",
+        "[one]\nfilename=none/disk\nsize=1m\nrw=randwrite\n",
+    );
+    lab.write("job", job("lun=none/disk,size=1m", "iorate=50,elapsed=2"));
+    let before = lab.everything();
+    for file in ["job", "job.fio"] {
+        let run = lab.fathom(&["run", file]).expect(2);
+        let refusal = run.err.lines().next_back().unwrap_or_default();
+        let checked = lab.fathom(&["check", file]).expect(2);
+        assert!(
+            refusal.contains("does not exist; create it first"),
+            "{refusal}"
+        );
+        assert!(
+            !checked.err.contains("on the storage under test"),
+            "{}",
+            checked.err
+        );
+        checked.says(&["a run would be refused", refusal]);
+        let value = json(&lab, &[file], 2);
+        let refused = &value["targets"][0]["refused"][0];
+        assert!(
+            refused.as_str().is_some_and(|text| refusal.contains(text)),
+            "{refused}"
+        );
+    }
+    assert_eq!(lab.everything(), before);
+}
