@@ -29,8 +29,13 @@ pub fn bind_to(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<Diagnostic>> 
 /// A misfit at the words that caused it.
 pub fn misfit(error: &BindError) -> Diagnostic {
     let diagnostic = Diagnostic::error(error.code(), error.to_string());
+    // What is at a path shows at the path itself, which the message names with the way out.
+    let label = match error {
+        BindError::NotUsable { .. } => "",
+        _ => "defined here",
+    };
     let diagnostic = match error.origin() {
-        Origin::Written(span) => diagnostic.at(*span, "defined here"),
+        Origin::Written(span) => diagnostic.at(*span, label),
         _ => diagnostic,
     };
     match error {

@@ -1,6 +1,6 @@
 //! Diagnostics for people: the user's text with the place marked.
 use crate::printing::Channel;
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use plan::{Diagnostic, Severity, SourceMap, Span};
 use report::shown::{message, name};
 use std::borrow::Cow;
@@ -133,6 +133,13 @@ pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> Str
         .id(diagnostic.code.as_str());
     let mut place = Place::default();
     let group = match diagnostic.span {
+        Some(span) if says_all(diagnostic) => {
+            let (file, at) = (sources.file(span.source), sources.position(span));
+            let origin = Origin::path(name(&file.name))
+                .line(at.line as usize)
+                .char_column(at.column as usize);
+            title.element(origin)
+        }
         Some(span) => {
             let (snippet, told) = snippet(diagnostic, span, sources);
             place = told;
@@ -154,6 +161,11 @@ pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> Str
         // The renderer would hang the help below a snippet that there is not.
         (Some(help), None) => format!("{}\n  help: {help}", renderer.render(&[group])),
     }
+}
+
+/// Whether the message is enough: nothing is said of the words at its place, so that the place need not be drawn.
+fn says_all(diagnostic: &Diagnostic) -> bool {
+    diagnostic.label.is_empty() && diagnostic.related.is_empty()
 }
 
 /// The same with the names in it shown harmlessly: beside our colours nobody could tell theirs.

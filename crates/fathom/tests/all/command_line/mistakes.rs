@@ -154,6 +154,24 @@ fn a_text_that_is_no_job_is_one_line() {
     }
 }
 
+/// The message names what is there and the way out, so that its place is enough.
+#[test]
+fn a_directory_as_target_is_a_message_its_place_and_one_line_more() {
+    let lab = lab();
+    lab.write("job.fio", "[one]\nfilename=folder\nsize=1m\nrw=randread\n");
+    lab.write("job.vdb", job("lun=folder,size=1m", "iorate=50,elapsed=2"));
+    for (words, place) in [
+        (&["run", "job.fio"][..], "--> job.fio:2:10"),
+        (&["check", "job.fio"], "--> job.fio:2:10"),
+        (&["fio", "job.fio"], "--> job.fio:2:10"),
+        (&["run", "job.vdb", "--lint", "all=off"], "--> job.vdb:1:12"),
+    ] {
+        let ended = lab.fathom(words).expect(2);
+        assert_eq!(ended.err.lines().count(), 3, "{words:?}: {}", ended.err);
+        ended.says(&["is a directory; name a regular file", place]);
+    }
+}
+
 /// What newcomers type who know other tools: one line with what to type instead.
 #[test]
 fn verbs_and_options_in_the_wrong_place_are_one_line_with_the_way_out() {
