@@ -25,7 +25,7 @@ pub use lint::{Lint, LintError, LintLevel, LintSelection, is_lint, lints};
 pub use machine_lints::{
     Language, Limit, Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints,
 };
-pub use nearest::{instead_of, meant, nearest};
+pub use nearest::{instead_of, meant, nearest, nearest_slip};
 pub use parameter::{DefaultValue, Kind, Parameter};
 pub use status::Status;
 pub use text_bytes::{DATA_BYTES_MAX, TEXT_BYTES_MAX};

@@ -8,6 +8,29 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         3..6 => 2,
         _ => 3,
     };
+    within(limit, word, candidates)
+}
+
+/// The same for words of which few are near by chance: of a long list, a short word is always near to something.
+pub fn nearest_slip<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let limit = match word.chars().count() {
+        0..4 => return None,
+        4..6 => 1,
+        _ => 2,
+    };
+    within(limit, word, candidates)
+}
+
+/// The candidate with the fewest steps to `word`, and at most `limit` of them.
+fn within<'a>(
+    limit: usize,
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let length = word.chars().count();
     let lower = word.to_lowercase();
     candidates
         .into_iter()
@@ -112,6 +135,16 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_word_is_near_to_nothing_by_chance() {
+        let words = ["net", "report", "randread"];
+        assert_eq!(nearest_slip("not", words), None);
+        assert_eq!(nearest_slip("knee", words), None);
+        assert_eq!(nearest_slip("repotr", words), Some("report"));
+        assert_eq!(nearest_slip("randred", words), Some("randread"));
+        assert_eq!(nearest_slip("random", words), None);
+    }
 
     #[test]
     fn a_slip_finds_its_word_and_a_stranger_none() {

@@ -260,6 +260,23 @@ impl Parameter {
         out + &format!("  support: {}\n", self.support_text())
     }
 
+    /// Whether its declaration names this word as a value.
+    pub(crate) fn takes(&self, word: &str) -> bool {
+        match self.kind {
+            Kind::Words(words) => words.contains(&word),
+            Kind::Form(form) => form.contains(&format!("`{word}`")),
+            _ => false,
+        }
+    }
+
+    /// The words that it takes, where it takes nothing else.
+    pub(crate) fn words(&self) -> &'static [&'static str] {
+        match self.kind {
+            Kind::Words(words) => words,
+            _ => &[],
+        }
+    }
+
     /// Its row on a page of reference; `names` may say more than the names.
     pub(crate) fn reference_row(&self, names: &str) -> String {
         format!(

@@ -131,6 +131,19 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     options.chain(engines::ENGINES.iter().map(|engine| engine.name))
 }
 
+/// The full names of the options that take this word as a value, those of single engines included.
+pub fn takers(word: &str) -> impl Iterator<Item = &'static str> {
+    let options = common().chain(engines::PRIVATE);
+    let takers = options.filter(move |parameter| parameter.takes(word));
+    takers.map(|parameter| parameter.names[0])
+}
+
+/// The words that options take as values.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    let options = common().chain(engines::PRIVATE);
+    options.flat_map(|parameter| parameter.words().iter().copied())
+}
+
 /// The engines as plain text.
 pub fn engine_help() -> String {
     let mut out = String::new();

@@ -49,6 +49,7 @@ pub use command_line::{
 };
 pub use declare::{
     Chapter, Kind, Parameter, engine_help, help, names, options_of_engine, reference_markdown,
+    takers, words,
 };
 pub use engines::Engine;
 pub use explain::{JobPlace, JobsOfPlan, explain};

@@ -138,6 +138,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     parameters.flat_map(|parameter| parameter.names.iter().copied())
 }
 
+/// The full names of the parameters that take this word as a value; one of several sections comes several times.
+pub fn takers(word: &str) -> impl Iterator<Item = &'static str> {
+    let sections = Section::ALL.into_iter();
+    let parameters = sections.flat_map(|section| section.parameters());
+    let takers = parameters.filter(move |parameter| parameter.takes(word));
+    takers.map(|parameter| parameter.names[0])
+}
+
 /// The reference page: every parameter with what it takes and how far it is supported.
 pub fn reference_markdown() -> String {
     let mut out = String::from(

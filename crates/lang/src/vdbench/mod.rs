@@ -38,7 +38,9 @@ mod value;
 mod values;
 mod workload;
 
-pub use declare::{Kind, Parameter, Section, Status, help, help_of, names, reference_markdown};
+pub use declare::{
+    Kind, Parameter, Section, Status, help, help_of, names, reference_markdown, takers,
+};
 pub use expand::{ListedKind, ListedRun, short_number};
 pub use explain::explain;
 pub(crate) use lints::MACHINE_WORDS;
