@@ -652,9 +652,14 @@ pub struct ImportOptions {
 
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
-    /// Job files, read as one; `NAME=VALUE` sets a variable of the file. Or a word: an option of Vdbench or fio such as
-    /// bssplit, a diagnostic code such as vdb-0013, the name of a lint, or a word of a verdict.
-    #[arg(required = true, value_name = "FILE|NAME=VALUE|WORD")]
+    /// Job files, read as one; `NAME=VALUE` sets a variable of the file. Or a word: an option of Fathom, Vdbench or fio
+    /// such as --repeat or bssplit, a value such as randread, a diagnostic code such as vdb-0013, the name of a lint, a word
+    /// of a verdict, or a term such as knee.
+    #[arg(
+        required = true,
+        value_name = "FILE|NAME=VALUE|WORD",
+        allow_hyphen_values = true
+    )]
     pub inputs: Vec<String>,
 }
 

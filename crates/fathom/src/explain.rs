@@ -52,29 +52,48 @@ pub fn main(options: &ExplainOptions) -> Exit {
     Exit::Fine
 }
 
-/// Explains words that are no files; `None` if they name files.
+/// Explains words that are no files; `None` if they name files. Several words may be one term, as a shell passes it
+/// without quotes.
 fn explain_words(words: &[String]) -> Option<Exit> {
     let is_file = |word: &String| Path::new(word).exists();
-    if words.iter().any(is_file) {
+    let whole = words.join(" ");
+    // A file named `time` does not hide what `service time` means.
+    let is_term = words.len() > 1 && !words.iter().all(is_file) && codes::meaning(&whole).is_some();
+    if words.iter().any(is_file) && !is_term {
         return None;
     }
-    let meanings: Option<Vec<String>> = words.iter().map(|word| codes::meaning(word)).collect();
+    let each = || words.iter().map(|word| codes::meaning(word)).collect();
+    let meanings: Option<Vec<String>> = match codes::meaning(&whole) {
+        Some(meaning) => Some(vec![meaning]),
+        None => each(),
+    };
     if let Some(meanings) = meanings {
         out!("{}\n", meanings.join("\n\n"));
         return Some(Exit::Fine);
     }
     let unknown = words.iter().find(|word| codes::meaning(word).is_none())?;
+    let is_option = unknown.starts_with('-') && unknown.len() > 1;
     let is_path = unknown.contains(['/', '.', '=']) || ["-", "stdin"].contains(&unknown.as_str());
-    if is_path {
+    if is_path && !is_option {
         return None;
     }
-    let way_out = match codes::near(unknown) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`fathom manual vdbench` and `fathom manual fio` list all options".to_owned(),
+    let (unknown, near) = match codes::near(&whole) {
+        Some(near) => (&whole, Some(near)),
+        None => (unknown, codes::near(unknown)),
     };
     let what = match codes::is_code(unknown) {
         true => format!("no diagnostic has the code `{unknown}`"),
-        false => format!("`{unknown}`: no such file, and no option, code or verdict has this name"),
+        false if is_option => format!("`{unknown}`: no verb has this option"),
+        false => {
+            format!(
+                "`{unknown}`: no such file, and no option, value, code, verdict or term has this name"
+            )
+        }
+    };
+    let way_out = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if is_option => "`fathom VERB --help` lists the options of a verb".to_owned(),
+        None => "`fathom manual vdbench` and `fathom manual fio` list all options".to_owned(),
     };
     Some(fail(Exit::Usage, &format!("{what}; {way_out}")))
 }

@@ -43,6 +43,7 @@ mod marks;
 mod mistakes;
 mod one_target;
 mod outputs;
+mod own_options;
 mod plan_file;
 mod prefill;
 mod progress;

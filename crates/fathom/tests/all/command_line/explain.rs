@@ -228,6 +228,23 @@ fn words_are_explained_and_mistyped_ones_get_the_nearest() {
     says(&["xfersize"], "Vdbench parameter");
     says(&["generator-bound"], "generator-bound");
     says(&["vdb-0013", "libaio"], "fio engine");
+    says(&["--repeat"], "verbs:   run");
+    says(&["repeat"], "Repeat all runs");
+    says(&["--strict"], "--strict");
+    says(&["-o"], "-o, --output <FOLDER>");
+    says(&["on-loss"], "takes:   end, continue");
+    says(&["--overwrite", "--lint"], "--lint");
+    says(&["overwrite"], "fio option");
+    says(&["overwrite"], "Fathom option");
+    says(&["--iodepth"], "fio option");
+    says(&["not", "checked"], "Something that has to be seen was not");
+    says(&["open", "loop"], "Operations are due at times");
+    says(&["open-loop"], "Operations are due at times");
+    says(&["knee"], "curve turns up");
+    says(&["p99"], "A percentile");
+    says(&["service", "time"], "submitted → seen");
+    says(&["read"], "a value of the fio options `rw`, ");
+    says(&["randread"], "a value of the fio option `rw`");
     let refuses = |word: &str, text: &str| {
         let err = lab.fathom(&["explain", word]).expect(2).err;
         assert!(err.contains(text) && err.lines().count() == 1, "{err}");
@@ -236,6 +253,15 @@ fn words_are_explained_and_mistyped_ones_get_the_nearest() {
     refuses("xfersise", "did you mean `xfersize`?");
     refuses("generator-bond", "did you mean `generator-bound`?");
     refuses("vdb-013", "did you mean `vdb-0013`?");
+    refuses("--repaet", "did you mean `--repeat`?");
+    refuses(
+        "--kubernetes",
+        "no verb has this option; `fathom VERB --help`",
+    );
+    refuses(
+        "not",
+        "`fathom manual vdbench` and `fathom manual fio` list",
+    );
     refuses(
         "kubernetes",
         "`fathom manual vdbench` and `fathom manual fio` list",
