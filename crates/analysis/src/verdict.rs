@@ -54,6 +54,9 @@ const OF_COURSE: [Word; 5] = [
     Word::Stalled,
 ];
 
+/// What a rate that was not held is called.
+const OF_RATE: [Word; 3] = [Word::Unstable, Word::RateMissed, Word::Unserved];
+
 /// A part beyond this many times the whole shows that the whole was not seen; less is noise of the counters.
 const UNDERCOUNTED: f64 = 1.05;
 
@@ -283,7 +286,11 @@ fn tell_jobs(jobs: &[JobSeen], findings: &mut Vec<Finding>, evidence: &mut [Evid
             .iter()
             .filter(|one| one.word < Word::NotChecked)
         {
-            if !findings.iter().any(|known| known.word == finding.word) {
+            let is_same = |known: &Finding| {
+                let both = [known.word, finding.word];
+                both[0] == both[1] || both.iter().all(|word| OF_RATE.contains(word))
+            };
+            if !findings.iter().any(is_same) {
                 findings.push(Finding {
                     word: finding.word,
                     text: named(&finding.text),
