@@ -241,7 +241,8 @@ fn not_shown(judged: &Judged) -> Option<&'static str> {
         Word::Stalled => Some("are stalled"),
         _ if point.is_generator_bound => Some("are generator-bound"),
         _ if point.is_missed() => Some("missed their rate"),
-        _ if !point.shows_the_storage() => Some("are depth-bound"),
+        Word::DepthBound => Some("are depth-bound"),
+        _ if !point.shows_the_storage() => Some("had no free slot for a time"),
         _ if point.response.samples < SAMPLES_FOR_KNEE => Some("have too few samples"),
         _ => None,
     }

@@ -579,6 +579,15 @@ impl Scene<'_> {
     }
 
     fn slots_missing(&self) -> Option<String> {
+        if let Some(GapCause::Unsettled { off_cpu_share, .. }) = self.cause()
+            && self.point.exhausted.is_exhausted
+        {
+            return Some(format!(
+                "no slot was free for {} of the time, and Fathom was without a CPU for up to {}",
+                percent(self.point.exhausted.share),
+                percent(off_cpu_share)
+            ));
+        }
         let is_told = self.point.slots_busy.is_some() || !self.totals.started.is_open_loop;
         (!is_told).then(|| "the record does not tell".to_owned())
     }

@@ -951,6 +951,13 @@ pub const ANSWERS: &[Answer] = &[
     ),
     never("capped", UNLIMITED, Whole, "apped:"),
     never("capped", LIMIT_BESIDE, Whole, "limits"),
+    says(
+        "not checked",
+        STILL,
+        Top,
+        "whether the queue depth sufficed (no slot was free for ",
+    ),
+    never("not checked", HELD_UP, Whole, "whether the queue depth"),
     never("not checked", FETCHED, Whole, "ot checked"),
     never("not checked", HELD, Whole, "ot checked"),
     says("clean", FETCHED, Console, "clean: "),
