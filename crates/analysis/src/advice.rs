@@ -52,6 +52,7 @@ pub(crate) fn next(word: Word, hints: &Hints, (compared, is_failover): (Compared
         Word::Uneven => "look at that target and the way to it, and measure it by itself",
         Word::TooFewSamples => "run it for longer",
         Word::NotChecked if hints.lacks_time => "measure for longer",
+        Word::NotChecked if hints.lacks_slots => "run it again with twice as many slots",
         Word::NotChecked => "read in docs/concepts/verdict.md what such a target can show",
         Word::StorageBound => {
             "run it with another transfer size to tell the storage from a limit in front of it"

@@ -14,6 +14,8 @@ pub(crate) struct Hints {
     pub is_in_memory: bool,
     /// Whether all that was not checked takes is more time.
     pub lacks_time: bool,
+    /// Whether it was not seen that the slots sufficed.
+    pub lacks_slots: bool,
     /// Why the figures are of this machine.
     pub limit: Option<OwnLimit>,
 }

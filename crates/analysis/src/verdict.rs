@@ -695,6 +695,9 @@ impl Scene<'_> {
             limit: self.own_limit(),
             is_in_memory: self.medium.is_in_memory(),
             lacks_time: self.lacks_time(evidence),
+            lacks_slots: evidence
+                .iter()
+                .any(|row| row.check == Check::QueueDepth && row.missing().is_some()),
         }
     }
 
