@@ -7,8 +7,8 @@ fn is_unlimited(rate: f64) -> bool {
     (999_900.0..1_000_000.0).contains(&rate) || rate >= 9_999_900.0
 }
 
-/// The run that makes files measures nothing.
-const PREPARATION: &str = "SD_format";
+/// Runs that make what others use measure nothing, of storage and of file systems.
+const PREPARATIONS: [&str; 2] = ["SD_format", "format_for_"];
 
 /// Columns by which loads are told apart, and the names that sweeps of ours give them.
 const SWEPT: [(&str, &str); 6] = [
@@ -28,7 +28,14 @@ pub fn is_flatfile(text: &str) -> bool {
 fn header(text: &str) -> Option<Vec<&str>> {
     let lines = text.lines().map(|line| line.split_whitespace().collect());
     let mut lines = lines.filter(|words: &Vec<&str>| words.first() == Some(&"tod"));
-    lines.find(|words| words.contains(&"Run") && words.contains(&"reqrate"))
+    let has = |words: &[&str], name: &str| place_of(words, name).is_some();
+    lines.find(|words| has(words, "Run") && has(words, "reqrate"))
+}
+
+/// File systems have capitals where storage has none, and versions differ in them.
+fn place_of(header: &[&str], name: &str) -> Option<usize> {
+    let is_it = |column: &&str| column.eq_ignore_ascii_case(name);
+    header.iter().position(is_it)
 }
 
 /// The averages of the runs of a flat file.
@@ -47,7 +54,9 @@ pub fn runs_of_flatfile(text: &str) -> Result<Vec<ComparedRun>, String> {
     });
     let runs: Vec<ComparedRun> = runs.collect();
     match runs.is_empty() {
-        true => Err("no run has come to its averages".to_owned()),
+        true => {
+            Err("no run has come to its averages: it was aborted, or is still running".to_owned())
+        }
         false => Ok(runs),
     }
 }
@@ -59,8 +68,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     fn word(&self, name: &str) -> Option<&str> {
-        let place = self.header.iter().position(|column| *column == name)?;
-        self.words.get(place).copied()
+        self.words.get(place_of(self.header, name)?).copied()
     }
 
     /// `None` for what is not available.
@@ -69,12 +77,23 @@ impl Row<'_> {
         number.is_finite().then_some(number)
     }
 
+    /// Of file systems from the rates of both.
+    fn read_share(&self) -> f64 {
+        if let Some(pct) = self.number("read%") {
+            return pct / 100.0;
+        }
+        let [read, written] =
+            ["Read_rate", "Write_rate"].map(|name| self.number(name).unwrap_or(0.0));
+        read / (read + written).max(f64::MIN_POSITIVE)
+    }
+
     /// `None` for an interval, and for what is no row.
     fn run(&self) -> Option<ComparedRun> {
         if self.words.len() != self.header.len() || !self.word("Interval")?.starts_with("avg") {
             return None;
         }
-        if self.word("Run") == Some(PREPARATION) {
+        let name = self.word("Run")?;
+        if PREPARATIONS.iter().any(|front| name.starts_with(front)) {
             return None;
         }
         let rate = self.number("rate")?;
@@ -94,19 +113,22 @@ impl Row<'_> {
         }
         let swept = SWEPT.iter();
         let swept = swept.filter_map(|(column, name)| {
+            // What file systems call `Xfersize` is a mean of what was drawn, and no value of a sweep.
+            self.header.contains(column).then_some(())?;
             // Storage definitions with other threads each.
             let value = self.number(column).filter(|value| *value >= 0.0)?;
             Some(((*name).to_owned(), value))
         });
         let each = bytes.unwrap_or(0.0) / rate.max(f64::MIN_POSITIVE);
+        let of_files = self.number("Xfersize").filter(|bytes| *bytes > 0.0);
         Some(ComparedRun {
-            name: self.word("Run")?.to_owned(),
+            name: name.to_owned(),
             loops: String::new(),
             load: Loaded {
                 asked_per_s: asked.filter(|rate| *rate > 0.0),
                 swept: swept.collect(),
-                operation_bytes: self.number("bytes/io").unwrap_or(each),
-                read_share: self.number("read%").unwrap_or(0.0) / 100.0,
+                operation_bytes: self.number("bytes/io").or(of_files).unwrap_or(each),
+                read_share: self.read_share(),
                 operations: 0,
                 random_pct: self.number("seekpct").filter(|pct| *pct >= 0.0),
                 slots: None,
@@ -140,7 +162,7 @@ mod tests {
             + &row("1", "2000.0000", "1834.0000", "0.0507")
             + &row("avg_2-5", "2000.0000", "2000.0000", "0.0491")
             + &row("avg_2-5", "9999988.0000", "2946.3800", "0.6730")
-            + &row("avg_2-5", "9999988.0000", "512.0000", "0.6730").replace("rd1", PREPARATION)
+            + &row("avg_2-5", "9999988.0000", "512.0000", "0.6730").replace("rd1", "SD_format")
             + "a line that was cut";
         assert!(is_flatfile(&text) && !is_flatfile("tod is a word"));
         let runs = runs_of_flatfile(&text).unwrap();
@@ -160,6 +182,27 @@ mod tests {
             named,
             ["transfer_size_bytes", "threads", "read_pct", "seek_pct"]
         );
-        assert!(runs_of_flatfile(HEADER).is_err());
+        let aborted = runs_of_flatfile(HEADER).unwrap_err();
+        assert!(aborted.contains("aborted"), "{aborted}");
+    }
+
+    #[test]
+    fn columns_of_file_systems_are_read() {
+        let text = "tod timestamp Run Interval ReqRate Rate Resp MB/sec Read_rate Write_rate Xfersize\n\
+            07:49:49.1 x format_for_rd1 avg_2-1 9999988.0 79.0 0.0863 1.0 0.0 79.0 13428\n\
+            07:49:51.1 x rd1 avg_2-3 1000.0 1000.0 0.25 4.0 750.0 250.0 4096\n";
+        assert!(is_flatfile(text));
+        let runs = runs_of_flatfile(text).unwrap();
+        let [run] = &*runs else { panic!("{runs:?}") };
+        assert_eq!(
+            (run.load.asked_per_s, run.load.read_share),
+            (Some(1000.0), 0.75)
+        );
+        let mean_ns = run.values[FigureKind::ServiceMean as usize];
+        assert_eq!(mean_ns, Some(250_000.0));
+        assert_eq!(
+            (&*run.load.swept, run.load.operation_bytes),
+            (&[][..], 4096.0)
+        );
     }
 }
