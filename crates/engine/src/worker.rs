@@ -23,8 +23,8 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const EAGAIN: i32 = 11;
-/// What fio makes of a transfer that moves nothing, as behind the end of a file. ENODATA is what a disk says of a block that
-/// it cannot read.
+/// What fio reports for a transfer that moves nothing, as past the end of a file. ENODATA is what a disk reports for a block
+/// that it cannot read.
 const EIO: i32 = 5;
 /// What a read counts as that came back with other data than it should.
 const EILSEQ: i32 = 84;

@@ -1,6 +1,7 @@
 //! Which reads are looked at for data, and what they brought: what was never written reads as zeros, and no device has to
 //! fetch it.
 use crate::op::Op;
+use crate::random::{GOLDEN, mix};
 use measure::SampledReads;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -37,16 +38,13 @@ impl ReadSample {
 /// Whether a read is looked at. Its place tells, so that it does not depend on who reads, in which order or how often.
 #[inline]
 pub(crate) fn is_sampled(op: &Op) -> bool {
-    (mixed(op.offset ^ u64::from(op.object.place) << 40) >> 32) as u32 <= u32::MAX / ONE_IN
+    is_place_sampled(op.offset ^ u64::from(op.object.place) << 40)
 }
 
-/// One product spreads places evenly, and what is on them may be spread as evenly (Steele, Lea and Flood, 2014).
+/// One product would spread places evenly, and what is on them may be spread as evenly.
 #[inline]
-fn mixed(place: u64) -> u64 {
-    let mut z = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+fn is_place_sampled(place: u64) -> bool {
+    (mix(place.wrapping_add(GOLDEN)) >> 32) as u32 <= u32::MAX / ONE_IN
 }
 
 fn is_zero(data: &[u8]) -> bool {
@@ -72,8 +70,10 @@ mod tests {
     /// Zeros on three of eight blocks, in any order of period eight, are three eighths of the sample.
     #[test]
     fn what_is_sampled_knows_no_period() {
-        let is_sampled = |block: &u64| (mixed(block * 4096) >> 32) as u32 <= u32::MAX / ONE_IN;
-        let sampled: Vec<u64> = (0..16_384).filter(is_sampled).collect();
+        let blocks = 0..16_384;
+        let sampled: Vec<u64> = blocks
+            .filter(|block| is_place_sampled(block * 4096))
+            .collect();
         assert!((900..1150).contains(&sampled.len()), "{}", sampled.len());
         for period in 2..=16 {
             for phase in 0..period {
