@@ -700,13 +700,20 @@ fn run_seconds(plan: &BoundPlan) -> impl Iterator<Item = Option<u64>> {
     let count = plan.run_count().unwrap_or(plan.runs.len() as u64);
     (0..count).map_while(move |number| {
         let (id, _) = plan.numbered(number)?;
-        let timing = plan.plan.spec(id).timing;
+        let spec = plan.plan.spec(id);
+        let timing = spec.timing;
+        let streams = &plan.plan.templates[spec.template.index()].streams;
+        let by_clock = || {
+            let mut ends = streams.iter().map(plan::Stream::clock_end_ns);
+            ends.try_fold(0, |last, end| Some(last.max(end?)))
+        };
         let pause_ns = if number + 1 == count {
             0
         } else {
             timing.pause_after.0
         };
-        Some(planned_ns(&timing).map(|ns| (ns + pause_ns) / 1_000_000_000))
+        let end_ns = planned_ns(&timing).or_else(by_clock);
+        Some(end_ns.map(|ns| (ns + pause_ns) / 1_000_000_000))
     })
 }
 

@@ -68,6 +68,17 @@ pub struct Lifetime {
     pub ends: Vec<u32>,
 }
 
+impl Stream {
+    /// When the clock ends it, since the start of its run in nanoseconds; `None` where something else decides its begin or
+    /// its end. Its last syncs come later.
+    pub fn clock_end_ns(&self) -> Option<u64> {
+        let own = self.lifetime.as_ref()?;
+        let begins_by_clock = own.after.is_empty() && own.warmup_bytes.is_none();
+        let window = own.window.filter(|_| begins_by_clock)?;
+        Some(self.start_delay.0 + own.warmup.0 + window.0)
+    }
+}
+
 /// An amount with which a warm-up ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmupBytes {

@@ -15,7 +15,9 @@ pub(crate) fn list(specs: &[Spec<'_>], groups: &[Group]) -> Vec<ListedRun> {
             let seconds = |nanos: u64| nanos.div_ceil(1_000_000_000);
             let elapsed = match group.window {
                 Window::For(time) => Some(time.0),
-                Window::UntilDone { at_most } => at_most.map(|time| time.0),
+                Window::UntilDone { at_most } => {
+                    at_most.map(|time| time.0).or_else(|| group.clock_end_ns())
+                }
             };
             ListedRun {
                 simulated: name.clone(),

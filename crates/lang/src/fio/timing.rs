@@ -21,6 +21,14 @@ pub(crate) struct Group {
     pub has_short_windows: bool,
 }
 
+impl Group {
+    /// How long the last of its jobs is measured, where the clock ends all; syncs may come after that.
+    pub fn clock_end_ns(&self) -> Option<u64> {
+        let mut windows = self.lives.iter().map(|life| life.as_ref()?.window);
+        windows.try_fold(0, |last, window| Some(last.max(window?.0)))
+    }
+}
+
 /// The time of a job among those that run beside it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Life {
@@ -198,7 +206,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
     };
     let lives: Vec<Life> = members.iter().map(life).collect();
     let times = || members.iter().map(|(index, _)| &specs[*index].times);
-    // The time of syncs at the end belongs to the job, and comes behind its last I/O.
+    // Syncs at the end come after the last I/O of a job, and their time belongs to it.
     let has_last_syncs = members
         .iter()
         .any(|(index, _)| specs[*index].flow.syncs.are_at_end());
