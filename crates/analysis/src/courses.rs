@@ -37,7 +37,7 @@ const NAMED: usize = 3;
 /// The jobs and targets of the run that is going.
 #[derive(Debug, Default)]
 pub(crate) struct Courses {
-    started: Option<RunStarted>,
+    has_targets: bool,
     job_of: BTreeMap<StreamId, usize>,
     jobs: Vec<(String, Followed)>,
     /// Of a run with several.
@@ -118,15 +118,14 @@ impl Courses {
                 .extend(streams.into_iter().map(|stream| (stream, place)));
             courses.jobs.push((name, Followed::default()));
         }
-        courses.started = Some(started.clone());
+        let mut targets = started.streams.iter().flat_map(|stream| &stream.targets);
+        let first = targets.next();
+        courses.has_targets = targets.any(|target| Some(target) != first);
         courses
     }
 
     pub(crate) fn add(&mut self, interval: &Interval) {
-        let Some(started) = &self.started else { return };
-        let targets = || started.streams.iter().flat_map(|stream| &stream.targets);
-        let has_targets = targets().any(|target| Some(target) != targets().next());
-        if !has_targets && self.job_of.is_empty() {
+        if !self.has_targets && self.job_of.is_empty() {
             return;
         }
         // The sum of several intervals tells no median of each.
@@ -146,7 +145,7 @@ impl Courses {
             if let Some(job) = self.job_of.get(&figure.key.stream) {
                 follow(&mut self.jobs[*job].1);
             }
-            if has_targets {
+            if self.has_targets {
                 follow(self.targets.entry(figure.key.target).or_default());
             }
         }
@@ -159,22 +158,30 @@ impl Courses {
         self.is_cut |= followed > FOLLOWED_MAX || self.medians > MEDIANS_MAX;
     }
 
-    /// Of the run that is over.
-    pub(crate) fn end(self, name: &dyn Fn(TargetId) -> String) -> PartCourses {
+    /// Of the run that is over. `is_one_of_many` is for targets that share their storage with others: what they are too few
+    /// for, these tell.
+    pub(crate) fn end(
+        self,
+        started: &RunStarted,
+        name: &dyn Fn(TargetId) -> String,
+        is_one_of_many: &dyn Fn(TargetId) -> bool,
+    ) -> PartCourses {
         if self.is_cut {
             return PartCourses {
                 is_cut: true,
                 ..PartCourses::default()
             };
         }
-        let is_told = |one: &&Followed| one.medians.len() >= COURSE_INTERVALS_MIN;
-        let untold = self.targets.len() - self.targets.values().filter(is_told).count();
+        let is_untold = |(id, one): &(&TargetId, &Followed)| {
+            one.medians.len() < COURSE_INTERVALS_MIN && !is_one_of_many(**id)
+        };
+        let untold = self.targets.iter().filter(is_untold).count();
         let jobs = self.jobs.iter().map(|(name, job)| JobCourse {
             name: name.clone(),
             medians: job.medians.len(),
             latency: latency_course(job.values()),
         });
-        let uneven = self.stepped().or_else(|| self.slower());
+        let uneven = self.stepped().or_else(|| self.slower(started));
         PartCourses {
             jobs: jobs.collect(),
             uneven: uneven.map(|uneven| uneven.text(name)),
@@ -207,27 +214,24 @@ impl Courses {
     }
 
     /// The targets that were slower than others that do the same.
-    fn slower(&self) -> Option<Uneven> {
-        let mut peers: BTreeMap<BTreeSet<&str>, Vec<Level>> = BTreeMap::new();
-        for (id, followed) in &self.targets {
-            let level = followed
-                .level(*id)
-                .filter(|_| followed.medians.len() >= LEVEL_MEDIANS_MIN);
-            let group = peers.entry(self.work_on(*id)).or_default();
-            group.extend(level);
+    fn slower(&self, started: &RunStarted) -> Option<Uneven> {
+        let mut work_on: BTreeMap<TargetId, BTreeSet<&str>> = BTreeMap::new();
+        for stream in &started.streams {
+            let work = jobs::work_of(stream).unwrap_or("");
+            for id in &stream.targets {
+                work_on.entry(*id).or_default().insert(work);
+            }
         }
-        let groups = peers
-            .into_values()
-            .filter(|group| group.len() >= LEVEL_TARGETS_MIN);
-        groups.filter_map(slower_of).next()
-    }
-
-    /// What a target is used for.
-    fn work_on(&self, target: TargetId) -> BTreeSet<&str> {
-        let streams = self.started.iter().flat_map(|started| &started.streams);
-        let used = streams.filter(|stream| stream.targets.contains(&target));
-        used.map(|stream| jobs::work_of(stream).unwrap_or(""))
-            .collect()
+        let mut peers: BTreeMap<&BTreeSet<&str>, Vec<Level>> = BTreeMap::new();
+        for (id, work) in &work_on {
+            let followed = self.targets.get(id);
+            let followed = followed.filter(|one| one.medians.len() >= LEVEL_MEDIANS_MIN);
+            let level = followed.and_then(|one| one.level(*id));
+            peers.entry(work).or_default().extend(level);
+        }
+        let groups = peers.into_values();
+        let mut groups = groups.filter(|group| group.len() >= LEVEL_TARGETS_MIN);
+        groups.find_map(slower_of)
     }
 }
 

@@ -13,7 +13,9 @@ use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
 use crate::target_view::TargetView;
 use crate::verdict::{Judged, judge, judge_job};
-use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
+use measure::{
+    Event, ExecutionTarget, HostId, Interval, IntervalPhase, RunFinished, RunFold, RunTotals,
+};
 use plan::{Load, Operation, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -113,6 +115,20 @@ pub struct Watch {
     heard: Vec<Heard>,
     /// Targets that some run has written to.
     written: BTreeSet<TargetId>,
+}
+
+/// The file system that a file lies on.
+fn mount_of(target: &ExecutionTarget) -> Option<(HostId, &str)> {
+    let mount = target.identity.mount.as_ref()?;
+    Some((target.host, &mount.point))
+}
+
+fn on_mounts(targets: &[ExecutionTarget]) -> BTreeMap<(HostId, &str), usize> {
+    let mut counts = BTreeMap::new();
+    for mount in targets.iter().filter_map(mount_of) {
+        *counts.entry(mount).or_insert(0) += 1;
+    }
+    counts
 }
 
 fn shared(targets: &[ExecutionTarget]) -> Vec<Vec<TargetId>> {
@@ -315,7 +331,13 @@ impl Watch {
         happened.own_pause_ns = own_pause_ns;
         let courses = std::mem::take(&mut self.courses);
         if !matches!(totals.started.load, Load::Steps { .. }) {
-            happened.parts = courses.end(&|target| self.name_of(target));
+            let name = |id: TargetId| self.name_of(id);
+            let on_mounts = on_mounts(&self.targets);
+            let is_one_of_many = |id: TargetId| {
+                let mount = self.targets.get(id.index()).and_then(mount_of);
+                mount.is_some_and(|mount| on_mounts[&mount] > 1)
+            };
+            happened.parts = courses.end(&totals.started, &name, &is_one_of_many);
         }
         let failed = std::mem::take(&mut self.failed);
         let streams = totals.started.streams.len();
