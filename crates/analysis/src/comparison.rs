@@ -262,8 +262,7 @@ impl ComparedRun {
             return None;
         }
         let (response, service) = (totals.response(None), totals.service(None));
-        let streams = || totals.figures.iter().map(|figure| figure.key.stream);
-        let has = |percentile: f64| totals.started.has_percentile(streams(), percentile);
+        let has = |percentile: f64| totals.has_percentile(percentile);
         let value = |kind: FigureKind| {
             let value = match (kind, kind.is_service()) {
                 (FigureKind::Rate, _) => totals.rate(),

@@ -263,10 +263,8 @@ impl CurvePoint {
 impl Percentiles {
     /// Of I/Os of this run.
     pub fn of(figures: &LatencyFigures, totals: &RunTotals) -> Self {
-        let streams = || totals.figures.iter().map(|figure| figure.key.stream);
         let at = |percentile: f64| {
-            let is_known = !figures.histogram.is_empty()
-                && totals.started.has_percentile(streams(), percentile);
+            let is_known = !figures.histogram.is_empty() && totals.has_percentile(percentile);
             is_known.then(|| figures.percentile_ns(percentile))
         };
         Self {

@@ -55,7 +55,7 @@ impl FailedIos {
         self.streams_ended += 1;
     }
 
-    /// Where, with which error and when first, and which of so many streams ended early; empty where no failure is known by
+    /// Where, with which error and when first, and how many of all `streams` ended early; empty where no failure is known by
     /// itself.
     pub(crate) fn text(
         &self,

@@ -31,13 +31,11 @@ pub(crate) struct JobFigures {
 /// The streams of each job of a run, and its totals over the time of the run; none where there is one job or none. One after
 /// another, as there may be thousands.
 pub(crate) fn of_jobs(totals: &RunTotals) -> impl Iterator<Item = (Vec<StreamId>, RunTotals)> {
-    groups(&totals.started, &[JOB])
-        .into_iter()
-        .map(|(name, streams)| {
-            let mut of_job = totals.apart(&streams);
-            of_job.started.name = name;
-            (streams, of_job)
-        })
+    jobs_of(&totals.started).into_iter().map(|(name, streams)| {
+        let mut of_job = totals.apart(&streams);
+        of_job.started.name = name;
+        (streams, of_job)
+    })
 }
 
 /// The streams of each job, in the order of [`of_jobs`]; none where there is one job or none.
@@ -47,10 +45,11 @@ pub(crate) fn jobs_of(started: &RunStarted) -> Vec<(String, Vec<StreamId>)> {
 
 /// By what a stream is asked to do: its job or its workload.
 pub(crate) fn work_of(stream: &StreamInfo) -> Option<&str> {
-    let mut names = [JOB, WORKLOAD]
-        .iter()
-        .map(|key| Label::find(&stream.labels, key));
-    names.find_map(|name| name)
+    named(stream, &[JOB, WORKLOAD])
+}
+
+fn named<'a>(stream: &'a StreamInfo, keys: &[&str]) -> Option<&'a str> {
+    keys.iter().find_map(|key| Label::find(&stream.labels, key))
 }
 
 /// The streams of each job or workload; none where there is one or none.
@@ -59,8 +58,7 @@ fn groups(started: &RunStarted, keys: &[&str]) -> Vec<(String, Vec<StreamId>)> {
     let mut groups: Vec<(String, Vec<StreamId>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (place, stream) in streams {
-        let mut names = keys.iter().map(|key| Label::find(&stream.labels, key));
-        let Some(name) = names.find_map(|name| name) else {
+        let Some(name) = named(stream, keys) else {
             continue;
         };
         let known = *places.entry(name).or_insert(groups.len());

@@ -275,11 +275,12 @@ impl Standstills {
         marks: &[Mark],
     ) -> Option<Standstill> {
         let of_target = |gaps: &Vec<Gap>| gaps.iter().max_by_key(|gap| length_ns(gap)).copied();
-        let all: Vec<Gap> = self.targets.values().filter_map(of_target).collect();
+        let all = self.targets.values().filter_map(of_target);
+        let all: Vec<(Gap, bool)> = all.map(|gap| (gap, self.is_stall(totals, &gap))).collect();
         let is_held = |gap: &Gap| self.is_held_back(totals, gap);
-        let worst = all
+        let (worst, is_stall) = all
             .iter()
-            .max_by_key(|gap| (self.is_stall(totals, gap), !is_held(gap), length_ns(gap)))?;
+            .max_by_key(|(gap, is_stall)| (*is_stall, !is_held(gap), length_ns(gap)))?;
         let is_beside = |gap: &&Gap| {
             is_like(gap, worst) && gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns
         };
@@ -301,7 +302,7 @@ impl Standstills {
             held_back: held.len(),
             targets: targets.len(),
             by_target: self.by_target(&all, totals, name),
-            is_stall: self.is_stall(totals, worst),
+            is_stall: *is_stall,
         })
     }
 
@@ -328,14 +329,14 @@ impl Standstills {
 
     fn by_target(
         &self,
-        all: &[Gap],
+        all: &[(Gap, bool)],
         totals: &RunTotals,
         name: impl Fn(TargetId) -> String,
     ) -> Vec<StillTarget> {
         let mut all = all.to_vec();
-        all.sort_by_key(|gap| std::cmp::Reverse(length_ns(gap)));
+        all.sort_by_key(|(gap, is_stall)| std::cmp::Reverse((*is_stall, length_ns(gap))));
         let told = all.iter().take(TARGETS_TOLD);
-        let target = |gap: &Gap| {
+        let target = |(gap, is_stall): &(Gap, bool)| {
             let is_it = |target: TargetId| self.first_of(target) == gap.target;
             let figures = || totals.figures.iter().filter(|one| is_it(one.key.target));
             let unanswered = totals.unreturned.iter();
@@ -345,7 +346,7 @@ impl Standstills {
                 longest_ns: figures().map(|one| one.response.max_ns).max().unwrap_or(0),
                 failed: figures().map(|one| one.errors).sum(),
                 unanswered: unanswered.filter(|one| is_it(one.key.target)).count() as u64,
-                is_stall: self.is_stall(totals, gap),
+                is_stall: *is_stall,
             }
         };
         told.map(target).collect()
@@ -372,7 +373,7 @@ impl Standstills {
     }
 }
 
-/// Of so many times without a success, of which the longest are known.
+/// The p99.9 of `count` times without a success; the longest of them are known.
 fn p999_ns(longest: &[&Gap], count: u64) -> u64 {
     let mut lengths: Vec<u64> = longest.iter().map(|gap| length_ns(gap)).collect();
     lengths.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));

@@ -253,7 +253,7 @@ pub(crate) fn middle(values: &[u64]) -> u64 {
 }
 
 /// Where values step up or down, and by which factor all of one side lie above all of the other; below one where they do not.
-/// Either side has so many values at least.
+/// Each side has at least `side_min` values.
 pub(crate) fn separated(values: &[f64], side_min: usize) -> Option<(usize, f64)> {
     let bounds = |(low, high): &mut (f64, f64), one: &f64| {
         (*low, *high) = (low.min(*one), high.max(*one));

@@ -297,11 +297,7 @@ fn tell_jobs(jobs: &[JobSeen], findings: &mut Vec<Finding>, evidence: &mut [Evid
                 });
             }
         }
-        let is_late = findings.iter().any(|one| one.word == Word::GeneratorBound);
         for row in evidence.iter_mut() {
-            if row.check == Check::OnTime && is_late {
-                row.seen = Seen::Bad;
-            }
             let same = job.evidence.iter().find(|one| one.check == row.check);
             row.seen = match (&row.seen, same.map(|one| &one.seen)) {
                 (Seen::Good | Seen::NotSeen(_), Some(Seen::Bad)) => Seen::Bad,
@@ -309,6 +305,11 @@ fn tell_jobs(jobs: &[JobSeen], findings: &mut Vec<Finding>, evidence: &mut [Evid
                 (seen, _) => (*seen).clone(),
             };
         }
+    }
+    let is_late = findings.iter().any(|one| one.word == Word::GeneratorBound);
+    let on_time = evidence.iter_mut().find(|row| row.check == Check::OnTime);
+    if let Some(row) = on_time.filter(|_| is_late) {
+        row.seen = Seen::Bad;
     }
 }
 

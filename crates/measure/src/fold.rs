@@ -348,6 +348,12 @@ impl LostTotals {
 }
 
 impl RunTotals {
+    /// Whether this percentile of latencies can be told of all that the run did (see [`RunStarted::has_percentile`]).
+    pub fn has_percentile(&self, percentile: f64) -> bool {
+        let streams = self.figures.iter().map(|figure| figure.key.stream);
+        self.started.has_percentile(streams, percentile)
+    }
+
     /// Of the streams of one host alone, with what that host did; of a single host the whole. `None` for a host that has
     /// no stream of the run.
     pub fn on_host(&self, host: HostId) -> Option<RunTotals> {

@@ -237,11 +237,11 @@ impl Latencies {
             Kept::of(object, scale, operations)
         };
         let (submission, completion, total) = (kind("slat"), kind("clat"), kind("lat"));
-        let shape = completion.as_ref().filter(|kept| kept.has_shape);
+        let shape = completion.as_ref().filter(|kept| kept.has_shape());
         let total = match (total, shape) {
             // fio keeps percentiles of `clat` by default: those of `lat` are behind them by the
             // mean time of submission.
-            (Some(total), Some(shape)) if !total.has_shape => total.shaped_by(shape),
+            (Some(total), Some(shape)) if !total.has_shape() => total.shaped_by(shape),
             (Some(total), _) => total,
             (None, Some(shape)) => shape.clone(),
             (None, None) => completion.clone().unwrap_or_default(),
@@ -274,8 +274,6 @@ struct Kept {
     figures: LatencyFigures,
     mean_ns: f64,
     min_ns: u64,
-    /// Whether it has percentiles or buckets.
-    has_shape: bool,
     was_rebuilt: bool,
     /// The percentiles that fio told; `None` where buckets tell them all.
     recorded: Option<Vec<f64>>,
@@ -294,7 +292,8 @@ impl Kept {
         let (min_ns, max_ns) = (number("min") as u64, number("max") as u64);
         let bins = pairs(object.get("bins"), scale);
         let percentiles = pairs(object.get("percentile"), 1.0);
-        let histogram = if !bins.is_empty() {
+        let is_whole = !bins.is_empty();
+        let histogram = if is_whole {
             counted(
                 bins.into_iter()
                     .map(|(middle, count)| (middle as u64, count as u64)),
@@ -315,11 +314,14 @@ impl Kept {
             },
             mean_ns,
             min_ns,
-            has_shape: object.contains_key("bins") || !percentiles.is_empty(),
-            was_rebuilt: !object.contains_key("bins"),
-            recorded: (!object.contains_key("bins"))
-                .then(|| percentiles.iter().map(|(share, _)| *share).collect()),
+            was_rebuilt: !is_whole,
+            recorded: (!is_whole).then(|| percentiles.iter().map(|(share, _)| *share).collect()),
         })
+    }
+
+    /// Whether it has percentiles or buckets.
+    fn has_shape(&self) -> bool {
+        self.recorded.as_ref().is_none_or(|list| !list.is_empty())
     }
 
     /// With the histogram of another latency, moved by the difference of the means.
@@ -338,7 +340,6 @@ impl Kept {
                 histogram: counted(moved),
                 ..self.figures
             },
-            has_shape: true,
             was_rebuilt: true,
             recorded: shape.recorded.clone(),
             ..self

@@ -6,6 +6,9 @@ use measure::{Histogram, HistogramBuilder, Interval, IntervalPhase, LatencyFigur
 use plan::Load;
 use serde::Serialize;
 
+/// Those that pages show.
+pub(super) const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
 /// I/O that is out for less is in the latencies soon enough.
 const OLDEST_US_LEAST: f64 = 100_000.0;
 
@@ -266,16 +269,10 @@ impl Column {
 impl TimeSeries {
     /// Without percentiles that an import does not tell.
     pub fn recorded(mut self, has: impl Fn(f64) -> bool) -> Self {
-        let all = [
-            (50.0, &mut self.p50),
-            (90.0, &mut self.p90),
-            (99.0, &mut self.p99),
-            (99.9, &mut self.p999),
-        ];
-        for (percentile, values) in all {
-            if !has(percentile) {
-                values.fill(Short(f64::NAN));
-            }
+        let columns = [&mut self.p50, &mut self.p90, &mut self.p99, &mut self.p999];
+        let columns = PERCENTILES.into_iter().zip(columns);
+        for (_, values) in columns.filter(|(percentile, _)| !has(*percentile)) {
+            values.fill(Short(f64::NAN));
         }
         self
     }

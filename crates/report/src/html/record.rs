@@ -1,6 +1,6 @@
 //! What the page keeps of a run once it is over: its figures, its series and the words of its verdict. Everything comes
 //! from [`EndedRun`]; nothing is measured or judged here.
-use super::columns::{Distribution, TimeSeries};
+use super::columns::{Distribution, PERCENTILES, TimeSeries};
 use super::text::Short;
 use crate::fio::holds_back;
 use crate::summary::{self, Row};
@@ -236,16 +236,10 @@ impl Percentiles {
 
     /// Without percentiles that an import does not tell.
     fn recorded(mut self, has: impl Fn(f64) -> bool) -> Self {
-        let all = [
-            (50.0, &mut self.p50),
-            (90.0, &mut self.p90),
-            (99.0, &mut self.p99),
-            (99.9, &mut self.p999),
-        ];
-        for (percentile, value) in all {
-            if !has(percentile) {
-                *value = Short(f64::NAN);
-            }
+        let values = [&mut self.p50, &mut self.p90, &mut self.p99, &mut self.p999];
+        let values = PERCENTILES.into_iter().zip(values);
+        for (_, value) in values.filter(|(percentile, _)| !has(*percentile)) {
+            *value = Short(f64::NAN);
         }
         self
     }
@@ -294,8 +288,7 @@ impl RunRecord {
         let lateness = totals.lateness();
         let operations = totals.operations();
         let hosts = host_points(totals);
-        let streams = || totals.figures.iter().map(|figure| figure.key.stream);
-        let has = |percentile: f64| started.has_percentile(streams(), percentile);
+        let has = |percentile: f64| totals.has_percentile(percentile);
         Self {
             name: started.full_name(),
             measures: started.kind == RunKind::Measure,
