@@ -167,6 +167,8 @@ fn wake_ups_ns(lateness: &LatencyFigures, had_slots: bool) -> u64 {
 /// the window are older than it, so that half of the window explains any gap.
 fn had_slots(totals: &RunTotals, gap_ns: u64) -> bool {
     let enough_ns = gap_ns.min(totals.length_ns / 2);
+    // What waited is sent one after the other when slots are free again, so that the gap is a little longer.
+    let enough_ns = enough_ns - enough_ns / 20;
     worst_pool(totals).is_none_or(|(_, exhausted_ns)| exhausted_ns < enough_ns)
 }
 
