@@ -246,6 +246,9 @@ impl Label {
     /// Of a stream that was imported: the percentiles of its latency that were recorded, with commas. Others are not known.
     pub const RECORDED_PERCENTILES: &'static str = "import.percentiles";
 
+    /// On an imported stream: how many jobs of a group it stands for.
+    pub const IMPORTED_MEMBERS: &'static str = "import.members";
+
     /// Of a run that is done to see what a failure of its storage costs.
     pub const FAILOVER: &'static str = "run.failover";
 

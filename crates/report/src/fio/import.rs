@@ -69,6 +69,8 @@ struct ImportedJob {
     slots: u32,
     directions: Vec<ImportedDirection>,
     runtime_ms: u64,
+    /// The sum over all members of a group, where the version tells.
+    job_ms: Option<u64>,
     usage: ThreadUsage,
     errors: u64,
     handover: Handover,
@@ -144,6 +146,7 @@ impl ImportedJob {
             slots: depth.filter(|depth| *depth > 0).unwrap_or(1),
             directions,
             runtime_ms,
+            job_ms: entry.get("job_runtime").and_then(Value::as_u64),
             errors: whole(entry, "total_err").max(u64::from(whole(entry, "error") > 0)),
             handover,
             was_rebuilt,
@@ -474,7 +477,7 @@ fn asked_rate(group: &[ImportedJob]) -> Option<Label> {
 
 impl ImportedJob {
     /// What the document says of all jobs: of a group that reports as one, slots and rates are those of its members.
-    fn add_members(&mut self, globals: Option<&Map<String, Value>>) {
+    fn add_members(&mut self, globals: Option<&Map<String, Value>>, is_alone: bool) {
         let option = |name: &str| -> Option<String> {
             let own = Label::find(&self.labels, &format!("option.{name}"));
             let own = own.map(str::to_owned);
@@ -484,10 +487,15 @@ impl ImportedJob {
             let own = Label::find(&self.labels, &format!("option.{name}"));
             own.is_some() || globals.is_some_and(|all| all.contains_key(name))
         };
-        let members = match has("group_reporting") {
-            true => option("numjobs").and_then(|text| text.parse::<u32>().ok()),
-            false => None,
+        // An option of the command line is told in no document; a member that is alone in it stands for all of them. Later
+        // versions sum up how long each of them ran.
+        let ran_for_several = match self.job_ms {
+            Some(job_ms) => job_ms * 2 > self.runtime_ms * 3,
+            None => true,
         };
+        let is_group = has("group_reporting") || (is_alone && ran_for_several);
+        let members = option("numjobs").filter(|_| is_group);
+        let members = members.and_then(|text| text.parse::<u32>().ok());
         let members = members.unwrap_or(1).max(1);
         // Of each direction, and after a comma of the other.
         let first = option("rate_iops").and_then(|text| {
@@ -504,6 +512,10 @@ impl ImportedJob {
             .filter(|rate| *rate > 0.0)
             .map(|rate| rate * directions.max(1) as f64 * f64::from(members));
         self.slots = self.slots.saturating_mul(members);
+        if members > 1 {
+            let label = Label::new(Label::IMPORTED_MEMBERS, members.to_string());
+            self.labels.push(label);
+        }
     }
 }
 
@@ -543,10 +555,13 @@ impl<'a> Import<'a> {
         let disks = disks.into_iter().flatten().filter_map(Value::as_object);
         let total_ns = groups.iter().map(|group| length_ns(group)).sum();
         let of_document = document.get("global options").and_then(Value::as_object);
-        groups
-            .iter_mut()
-            .flatten()
-            .for_each(|job| job.add_members(of_document));
+        for group in &mut groups {
+            let names: Vec<String> = group.iter().map(|job| job.name.clone()).collect();
+            for job in group {
+                let is_alone = names.iter().filter(|name| **name == job.name).count() == 1;
+                job.add_members(of_document, is_alone);
+            }
+        }
         let mut globals = vec![Label::new("face", "fio")];
         let options = document.get("global options").and_then(Value::as_object);
         globals.extend(option_labels("global", options));
