@@ -9,7 +9,7 @@ pub use crate::answer::{Answer, Interval};
 pub use bar::{Bar, Beyond};
 pub use conditions::{Conditions, Difference};
 pub use curves::{ComparedResult, OnCurve};
-pub use load::Loaded;
+pub use load::{LoadKind, Loaded};
 pub use sentence::change;
 
 use crate::answer::{Estimate, Logs, Rule, differences, median};
@@ -311,14 +311,29 @@ fn latency(figures: &LatencyFigures, percentile: Option<f64>) -> Option<f64> {
 /// Runs of one side with the same load.
 type Group<'a> = Vec<&'a ComparedRun>;
 
+/// What is of several runs together is no load of which a partner could be missing.
+fn is_curve(group: &Group<'_>) -> bool {
+    group[0].load.kind == LoadKind::Curve
+}
+
+/// Whether both are points of curves that were asked for as shares, each of its own maximum.
+fn is_same_share(one: &ComparedRun, other: &ComparedRun) -> bool {
+    let is_share = |run: &ComparedRun| run.curve.as_ref().is_some_and(|curve| curve.is_share);
+    let load = Loaded {
+        asked_per_s: one.load.asked_per_s,
+        ..other.load.clone()
+    };
+    is_share(one) && is_share(other) && one.load.is_repeat_of(&load)
+}
+
 fn groups<'a>(side: &'a Side, rules: &Comparing) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for run in &side.runs {
         let is_same = |group: &&mut Group<'a>| {
             let first = group[0];
             (&first.name, &first.loops) == (&run.name, &run.loops)
-                && first.load.is_knee == run.load.is_knee
-                && (rules.ignores_load || first.load.is_like(&run.load))
+                && (first.load.is_repeat_of(&run.load)
+                    || (rules.ignores_load && is_same_share(first, run)))
         };
         match groups.iter_mut().find(is_same) {
             Some(group) => group.push(run),
@@ -367,11 +382,11 @@ fn compare_runs(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
                 out.cells.push(cell(group, &pair));
                 logs.push((group.clone(), pair));
             }
-            None if group[0].load.is_knee => {}
+            None if is_curve(group) => {}
             None => out.only_base.push(group[0].full_name()),
         }
     }
-    let rest = rest.iter().filter(|group| !group[0].load.is_knee);
+    let rest = rest.iter().filter(|group| !is_curve(group));
     out.only_other = rest.map(|group| group[0].full_name()).collect();
     for kind in FigureKind::ALL {
         judge(&mut out, &logs, kind, rules);
@@ -427,19 +442,30 @@ fn matched<'a>(
             names(other[0]) == names(group[0])
                 && (rules.ignores_load || other[0].load.is_like(&group[0].load))
         };
-        if let Some(at) = rest.iter().position(is_it) {
+        let load = &group[0].load;
+        let place_of = |is_such: &dyn Fn(&Loaded) -> bool| {
+            let is_such = |other: &Group<'_>| is_it(other) && is_such(&other[0].load);
+            rest.iter().position(is_such)
+        };
+        let at = place_of(&|other| other.is_repeat_of(load))
+            .or(place_of(&|other| other.is_like(load)))
+            .or(place_of(&|_| true));
+        if let Some(at) = at {
             pairs[place] = Some(rest.remove(at));
         }
     }
-    for (place, group) in base.iter().enumerate() {
-        let fits = |other: &Group<'_>| other[0].load.is_like(&group[0].load);
-        let alike = base.iter().zip(&pairs);
-        let alike =
-            alike.filter(|(one, pair)| pair.is_none() && one[0].load.is_like(&group[0].load));
-        let is_only = alike.count() == 1 && rest.iter().filter(|one| fits(one)).count() == 1;
-        if pairs[place].is_none() && is_only {
-            let at = rest.iter().position(fits).expect("it was counted");
-            pairs[place] = Some(rest.remove(at));
+    let repeats = |one: &Loaded, other: &Loaded| one.is_repeat_of(other);
+    let like = |one: &Loaded, other: &Loaded| one.is_like(other);
+    for are_same in [&repeats as &dyn Fn(&Loaded, &Loaded) -> bool, &like] {
+        for (place, group) in base.iter().enumerate() {
+            let fits = |other: &Group<'_>| are_same(&other[0].load, &group[0].load);
+            let alone = base.iter().zip(&pairs).filter(|(_, pair)| pair.is_none());
+            let is_only = alone.filter(|(one, _)| fits(one)).count() == 1
+                && rest.iter().filter(|one| fits(one)).count() == 1;
+            if pairs[place].is_none() && is_only {
+                let at = rest.iter().position(fits).expect("it was counted");
+                pairs[place] = Some(rest.remove(at));
+            }
         }
     }
     (pairs, rest)

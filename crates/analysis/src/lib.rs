@@ -43,8 +43,8 @@ pub mod words;
 pub use axis::Axis;
 pub use comparison::{
     Answer, Bar, Beyond, Cell, ComparedFigure, ComparedResult, ComparedRun, Comparing, Comparison,
-    Conditions, Difference, FigureKind, Interval, Loaded, OnCurve, Side, Unfit, Without, change,
-    compare,
+    Conditions, Difference, FigureKind, Interval, LoadKind, Loaded, OnCurve, Side, Unfit, Without,
+    change, compare,
 };
 pub use curve::{
     CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_RESPONSE_SHARE, Late,

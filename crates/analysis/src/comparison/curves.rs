@@ -1,5 +1,5 @@
 //! What runs say as points of a curve: its knee, and latencies at rates that two curves have in common.
-use super::{ComparedRun, FigureKind, Side};
+use super::{ComparedRun, FigureKind, LoadKind, Side};
 use crate::curve::{CurvePoint, knee};
 use crate::saturation::saturation;
 use crate::series::{RunOutline, Series, SeriesKind, series};
@@ -121,7 +121,7 @@ fn of_curve(
     (kind, rate): (FigureKind, Option<f64>),
 ) -> ComparedRun {
     let mut load = point.load.clone();
-    (load.asked_per_s, load.is_knee) = (None, true);
+    (load.asked_per_s, load.kind) = (None, LoadKind::Curve);
     let mut values = [None; FigureKind::ALL.len()];
     values[kind.place()] = rate;
     ComparedRun {
@@ -260,7 +260,7 @@ fn at_rate(rate: f64, points: &Points<'_>, name: String) -> ComparedRun {
     doubts.sort();
     doubts.dedup();
     let mut load = one.load.clone();
-    load.asked_per_s = Some(rate);
+    (load.asked_per_s, load.kind) = (Some(rate), LoadKind::Interpolated);
     ComparedRun {
         name,
         loops: String::new(),

@@ -393,7 +393,8 @@ fn sides_in_turn_are_compared_whatever_they_vary_and_it_is_told() {
     let compared = compare(&one, &two, &rules);
     assert_eq!(compared.cells.len(), 1);
     let told = &compared.differences[0];
-    assert_eq!((told.name, &*told.base, &*told.other), ("slots", "8", "16"));
+    let told = (told.name, &*told.base, &*told.other);
+    assert_eq!(told, ("queue depth", "8", "16"));
 }
 
 #[test]

@@ -131,8 +131,7 @@ impl Row<'_> {
                 read_share: self.read_share(),
                 operations: 0,
                 random_pct: self.number("seekpct").filter(|pct| *pct >= 0.0),
-                slots: None,
-                is_knee: false,
+                ..Loaded::default()
             },
             values,
             samples: 0,
