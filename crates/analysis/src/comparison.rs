@@ -3,19 +3,21 @@ mod bar;
 mod conditions;
 mod curves;
 mod load;
+mod naming;
 mod sentence;
 
 pub use crate::answer::{Answer, Interval};
 pub use bar::{Bar, Beyond};
 pub use conditions::{Conditions, Difference};
 pub use curves::{ComparedResult, OnCurve};
-pub use load::{LoadKind, Loaded};
+pub use load::{Asked, LoadKind, Loaded};
 pub use sentence::change;
 
 use crate::answer::{Estimate, Logs, Rule, differences, median};
 use crate::verdict::Word;
 use crate::watch::EndedRun;
 use measure::LatencyFigures;
+use naming::NamedLoad;
 use plan::{Label, RunKind};
 
 /// CPU per I/O is compared at rates that are no farther apart.
@@ -101,17 +103,20 @@ pub struct Comparison {
     /// Figures that several cells have, over all of them: each repeat is one value, the mean of its logs. Nothing is said
     /// of these but how far they lie apart.
     pub overall: Vec<ComparedFigure>,
-    /// Runs without a partner.
+    /// What all loads have in common, which their names leave out.
+    pub common: String,
+    /// Loads without a partner.
     pub only_base: Vec<String>,
     pub only_other: Vec<String>,
+    alone: [Vec<NamedLoad>; 2],
 }
 
 /// Runs of both sides with the same load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
+    /// What tells it from the other loads.
     pub name: String,
-    /// Arrivals per second; `None` when flat out.
-    pub asked_per_s: Option<f64>,
+    named: NamedLoad,
     /// How many runs each side has.
     pub runs: [usize; 2],
     pub doubts: [Vec<Word>; 2],
@@ -288,13 +293,6 @@ impl ComparedRun {
         })
     }
 
-    pub fn full_name(&self) -> String {
-        match self.loops.is_empty() {
-            true => self.name.clone(),
-            false => format!("{} ({})", self.name, self.loops),
-        }
-    }
-
     fn value(&self, kind: FigureKind) -> Option<f64> {
         self.values[kind.place()]
     }
@@ -347,6 +345,21 @@ fn groups<'a>(side: &'a Side, rules: &Comparing) -> Vec<Group<'a>> {
 ///
 /// Runs are matched by load, and by name where several have the same. Of what has no partner the names are told.
 pub fn compare(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
+    let mut all = compare_all(base, std::slice::from_ref(other), rules);
+    all.pop().expect("there is one for each other side")
+}
+
+/// The same for several sides with one base; a load has one name in all of them.
+pub fn compare_all(base: &Side, others: &[Side], rules: &Comparing) -> Vec<Comparison> {
+    let others = others.iter();
+    let mut all: Vec<Comparison> = others
+        .map(|other| compare_two(base, other, rules))
+        .collect();
+    naming::name_loads(&mut all);
+    all
+}
+
+fn compare_two(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
     let compared = match curves::at_common_rates(base, other).filter(|_| !rules.ignores_load) {
         Some([base, other]) => compare_runs(&base, &other, rules),
         None => compare_runs(base, other, rules),
@@ -383,11 +396,11 @@ fn compare_runs(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
                 logs.push((group.clone(), pair));
             }
             None if is_curve(group) => {}
-            None => out.only_base.push(group[0].full_name()),
+            None => out.tell_alone(0, group),
         }
     }
     let rest = rest.iter().filter(|group| !is_curve(group));
-    out.only_other = rest.map(|group| group[0].full_name()).collect();
+    rest.for_each(|group| out.tell_alone(1, group));
     for kind in FigureKind::ALL {
         judge(&mut out, &logs, kind, rules);
     }
@@ -406,6 +419,15 @@ impl Comparison {
         }
     }
 
+    /// In what the first loads differ that found no partner; `None` where a side has none.
+    pub fn nearest_difference(&self) -> Option<Vec<Difference>> {
+        let [base, other] = &self.alone;
+        let (base, other) = (base.first()?, other.first()?);
+        let all = base.load.differences(&other.load).into_iter();
+        let all = all.map(|(name, base, other)| Difference { name, base, other });
+        Some(all.collect()).filter(|all: &Vec<Difference>| !all.is_empty())
+    }
+
     /// A load of which the sides have no figure in common is none.
     fn leave_out_empty(&mut self, groups: &[(Group<'_>, Group<'_>)]) {
         let cells = std::mem::take(&mut self.cells);
@@ -414,17 +436,27 @@ impl Comparison {
                 self.cells.push(cell);
                 continue;
             }
-            let sides = [(base, &mut self.only_base), (other, &mut self.only_other)];
-            for (group, only) in sides {
+            for (side, group) in [(0, base), (1, other)] {
                 let has_value = |run: &&ComparedRun| run.values.iter().any(Option::is_some);
-                only.extend(
-                    group
-                        .iter()
-                        .find(|run| has_value(run))
-                        .map(|run| run.full_name()),
-                );
+                if group.iter().any(has_value) {
+                    self.tell_alone(side, group);
+                }
             }
         }
+    }
+
+    fn tell_alone(&mut self, side: usize, group: &Group<'_>) {
+        self.alone[side].push(named(&[group]));
+    }
+}
+
+/// As the first of each side is called.
+fn named(groups: &[&Group<'_>]) -> NamedLoad {
+    let first = || groups.iter().map(|group| group[0]);
+    NamedLoad {
+        names: first().map(|run| run.name.clone()).collect(),
+        loops: first().map(|run| run.loops.clone()).collect(),
+        load: groups[0][0].load.clone(),
     }
 }
 
@@ -479,13 +511,9 @@ fn cell(base: &Group<'_>, other: &Group<'_>) -> Cell {
         doubts
     };
     let all = || base.iter().chain(other);
-    let named = match base[0].full_name() == other[0].full_name() {
-        true => base[0].full_name(),
-        false => format!("{} / {}", base[0].full_name(), other[0].full_name()),
-    };
     Cell {
-        name: named,
-        asked_per_s: base[0].load.asked_per_s,
+        name: String::new(),
+        named: named(&[base, other]),
         runs: [base.len(), other.len()],
         doubts: [doubts(base), doubts(other)],
         is_closed_loop: all().all(|run| run.is_closed_loop),
@@ -603,7 +631,7 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
         run.samples as f64 * (100.0 - percentile) / 100.0 < SAMPLES_BEYOND
     };
     let is_few = |percentile: f64| runs().any(|run| beyond(run, percentile));
-    match (kind, cell.asked_per_s) {
+    match (kind, cell.load().asked_per_s) {
         (FigureKind::Rate | FigureKind::Throughput, Some(asked)) => {
             let is_missed = |run: &ComparedRun| {
                 let rate = run.value(FigureKind::Rate);
@@ -617,7 +645,7 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
             let is_near = (rate.ratio - 1.0).abs() <= SAME_RATE_SHARE;
             (!is_near).then_some(Unfit::OtherRates)
         }
-        _ if kind.is_latency() && cell.asked_per_s.is_none() => Some(Unfit::FlatOut),
+        _ if kind.is_latency() && cell.load().asked_per_s.is_none() => Some(Unfit::FlatOut),
         _ => kind
             .percentile()
             .is_some_and(is_few)
@@ -626,6 +654,11 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
 }
 
 impl Cell {
+    /// That of the base.
+    pub fn load(&self) -> &Loaded {
+        &self.named.load
+    }
+
     pub fn figure(&self, kind: FigureKind) -> Option<&ComparedFigure> {
         self.figures.iter().find(|figure| figure.kind == kind)
     }

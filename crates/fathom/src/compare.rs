@@ -5,7 +5,7 @@ use crate::import::{events_of_fio, text_of};
 use crate::in_turn::{self, Job};
 use crate::outputs::{Outputs, Own, check_place};
 use crate::results::{NAME, result_file};
-use analysis::{ComparedResult, ComparedRun, Comparing, Comparison, Side, Watch, compare};
+use analysis::{ComparedResult, ComparedRun, Comparing, Comparison, Difference, Side, Watch};
 use host::text_file::read_head;
 use measure::Event;
 use plan::Label;
@@ -106,10 +106,7 @@ fn compare_all(
         ignores_load: options.force,
     };
     let base = sides.remove(0);
-    let comparisons: Vec<Comparison> = sides
-        .iter()
-        .map(|other| compare(&base, other, &rules))
-        .collect();
+    let comparisons = analysis::compare_all(&base, &sides, &rules);
     if let Some(folder) = &options.output {
         write_files(folder, &comparisons)?;
     }
@@ -135,8 +132,15 @@ fn nothing_in_common(comparison: &Comparison) -> String {
         [] => "no run that measures".to_owned(),
         runs => runs.join(", "),
     };
+    let differ = comparison
+        .nearest_difference()
+        .map_or(String::new(), |differences| {
+            let text = |one: &Difference| format!("{} {} / {}", one.name, one.base, one.other);
+            let all: Vec<String> = differences.iter().map(text).collect();
+            format!("; the first two differ in {}", all.join(", "))
+        });
     format!(
-        "`{}` ({}) and `{}` ({}) have no load in common: rate asked, transfer size, mix of reads and writes, and slots have to be alike; `--force` compares runs of one name whatever their load",
+        "`{}` ({}) and `{}` ({}) have no load in common{differ}; `--force` compares runs of one name whatever their load",
         comparison.base,
         list(&comparison.only_base),
         comparison.other,

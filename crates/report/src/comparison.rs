@@ -53,6 +53,9 @@ pub fn text(comparison: &Comparison, width: u16) -> String {
     }
     let mut text = conditions(comparison, width);
     if !comparison.cells.is_empty() {
+        if comparison.cells.len() > 1 && !comparison.common.is_empty() {
+            text += &(wrapped(&format!("all loads: {}", comparison.common), width) + "\n");
+        }
         text += &(table.trim_fmt() + "\n");
         text += &legend(comparison, width);
     }
@@ -206,7 +209,7 @@ fn unit(kind: FigureKind) -> &'static str {
     }
 }
 
-const CSV_HEADER: [&str; 22] = [
+const CSV_HEADER: [&str; 30] = [
     "base",
     "other",
     "load",
@@ -229,6 +232,14 @@ const CSV_HEADER: [&str; 22] = [
     "margin",
     "repeats_that_would_tell",
     "text",
+    "transfer_size_bytes",
+    "read_pct",
+    "random_pct",
+    "job_queue_depth",
+    "jobs",
+    "queue_depth",
+    "engine",
+    "page_cache",
 ];
 
 /// A line for each figure of each load; an empty field is a value that there is not.
@@ -258,11 +269,14 @@ fn record(
     let six = |value: f64| format!("{value:.6}");
     let or_empty = |value: Option<f64>| value.map_or(String::new(), six);
     let in_unit = |value: f64| six(in_unit(figure.kind, value));
+    let load = cell.load();
+    let count = |value: Option<u32>| value.map_or(String::new(), |value| value.to_string());
+    let name = |value: &Option<String>| value.clone().unwrap_or_default();
     [
         comparison.base.clone(),
         comparison.other.clone(),
         cell.name.clone(),
-        or_empty(cell.asked_per_s),
+        or_empty(cell.load().asked_per_s),
         figure.kind.name().to_owned(),
         unit(figure.kind).to_owned(),
         cell.runs[0].to_string(),
@@ -285,6 +299,14 @@ fn record(
         six(figure.margin),
         repeats_that_would_tell(figure).map_or(String::new(), |repeats| repeats.to_string()),
         comparison.sentence(),
+        format!("{:.0}", load.operation_bytes),
+        six(load.read_share * 100.0),
+        or_empty(load.random_pct),
+        name(&load.job_depth),
+        count(load.jobs),
+        count(load.slots),
+        name(&load.engine),
+        name(&load.page_cache),
     ]
 }
 
@@ -331,6 +353,7 @@ fn document(comparison: &Comparison) -> Value {
         "other": comparison.other,
         "text": comparison.sentence(),
         "differences": differences,
+        "common": comparison.common,
         "all_loads": comparison.overall.iter().map(overall).collect::<Vec<_>>(),
         "loads": loads,
         "only_base": comparison.only_base,
@@ -378,9 +401,24 @@ fn load(cell: &Cell) -> Value {
         words.map(|word| word.name()).collect()
     };
     let figures: Vec<Value> = cell.figures.iter().map(figure).collect();
+    let load = cell.load();
+    let swept = load.swept.iter();
+    let swept = swept.map(|(name, value)| (name.clone(), json!(value)));
+    let options = load.options.iter();
+    let options = options.map(|(name, value)| (name.clone(), json!(value)));
     json!({
         "load": cell.name,
-        "asked_rate_per_s": cell.asked_per_s,
+        "asked_rate_per_s": load.asked_per_s,
+        "transfer_size_bytes": load.operation_bytes.round(),
+        "read_pct": load.read_share * 100.0,
+        "random_pct": load.random_pct,
+        "job_queue_depth": load.job_depth,
+        "jobs": load.jobs,
+        "queue_depth": load.slots,
+        "engine": load.engine,
+        "page_cache": load.page_cache,
+        "swept": swept.collect::<serde_json::Map<String, Value>>(),
+        "options": options.collect::<serde_json::Map<String, Value>>(),
         "base_runs": cell.runs[0],
         "other_runs": cell.runs[1],
         "base_marks": marks(0),

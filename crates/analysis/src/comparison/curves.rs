@@ -199,8 +199,8 @@ pub(super) fn at_common_rates(base: &Side, other: &Side) -> Option<[Side; 2]> {
                 .iter()
                 .flat_map(|rate| curves.iter().map(move |points| (rate, points)))
             {
-                let name = named(&format!("{rate}/s, interpolated"), pair[0], is_only);
-                side.runs.push(at_rate(*rate, points, name));
+                let name = if is_only { "" } else { pair[0] };
+                side.runs.push(at_rate(*rate, points, name.to_owned()));
             }
         }
     }

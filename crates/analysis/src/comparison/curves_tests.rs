@@ -73,7 +73,7 @@ fn shares_of_two_arrays_are_compared_at_rates_of_both() {
     assert_eq!(
         names,
         [
-            "max",
+            "max, flat out",
             "knee",
             "300/s, interpolated",
             "500/s, interpolated",
@@ -98,7 +98,7 @@ fn a_point_that_missed_its_rate_is_on_no_curve() {
     base.runs[3].doubts.push(Word::RateMissed);
     let compared = compared(base, searched(1100.0, &shares, |rate| rate));
     let names: Vec<&str> = compared.cells.iter().map(|cell| &*cell.name).collect();
-    assert_eq!(names, ["max", "600/s, interpolated"]);
+    assert_eq!(names, ["max, flat out", "600/s, interpolated"]);
 }
 
 #[test]

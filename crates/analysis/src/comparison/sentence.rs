@@ -52,7 +52,7 @@ impl Comparison {
     /// One load flat out on few slots: what changed is the latency.
     fn closed_loop(&self) -> Option<String> {
         let [cell] = &*self.cells else { return None };
-        let is_such = cell.is_closed_loop && cell.asked_per_s.is_none();
+        let is_such = cell.is_closed_loop && cell.load().asked_per_s.is_none();
         let kinds = [FigureKind::ResponseMean, FigureKind::ServiceMean];
         let mut means = kinds.iter().filter_map(|kind| cell.figure(*kind));
         let mean = means.next().filter(|_| is_such)?;

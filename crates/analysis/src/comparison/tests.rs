@@ -153,9 +153,9 @@ fn runs_are_matched_by_load_and_never_by_place() {
     );
     let compared = compare(&base, &other, &Comparing::default());
     let names: Vec<&str> = compared.cells.iter().map(|cell| &*cell.name).collect();
-    assert_eq!(names, ["r1 / q1", "r2 / q2"]);
-    assert_eq!(compared.only_base, ["x"]);
-    assert_eq!(compared.only_other, ["q3"]);
+    assert_eq!(names, ["r1 / q1, 100/s", "r2 / q2, 200/s"]);
+    assert_eq!(compared.only_base, ["x, 50/s"]);
+    assert_eq!(compared.only_other, ["q3, 300/s"]);
     // With the same names and other loads only a user who insists has them compared.
     let other = side("b", vec![named("r1", 300.0)]);
     let strict = compare(&base, &other, &Comparing::default());
@@ -407,4 +407,78 @@ fn few_operations_leave_the_share_of_reads_open() {
     assert!(of(0.64, 100).is_like(&of(0.78, 100)));
     assert!(!of(0.64, 100_000).is_like(&of(0.78, 100_000)));
     assert!(!of(0.5, 100).is_like(&of(1.0, 100)));
+}
+
+/// A file of fio for each depth and count of jobs, all under one name.
+fn of_jobs(depths: &[u32], jobs: &[u32]) -> Vec<ComparedRun> {
+    let pairs = depths
+        .iter()
+        .flat_map(|depth| jobs.iter().map(move |jobs| (*depth, *jobs)));
+    let of = |(depth, jobs): (u32, u32)| {
+        let load = Loaded {
+            slots: Some(depth * jobs),
+            job_depth: Some(depth.to_string()),
+            jobs: Some(jobs),
+            engine: Some("libaio".to_owned()),
+            read_share: 1.0,
+            ..load(None)
+        };
+        run(
+            "FIOJOB",
+            load,
+            &[(FigureKind::Rate, f64::from(depth * jobs))],
+        )
+    };
+    pairs.map(of).collect()
+}
+
+#[test]
+fn loads_of_one_name_are_named_by_what_differs() {
+    let all = [1, 2, 4, 8, 16, 32, 64];
+    let runs = of_jobs(&all, &all);
+    let compared = compare(
+        &side("a", runs.clone()),
+        &side("b", runs),
+        &Comparing::default(),
+    );
+    let names: std::collections::BTreeSet<&str> =
+        compared.cells.iter().map(|cell| &*cell.name).collect();
+    assert_eq!((compared.cells.len(), names.len()), (49, 49));
+    assert_eq!(compared.cells[1].name, "depth 1, 2 jobs");
+    assert_eq!(compared.common, "FIOJOB, flat out, 4 KiB, reads, libaio");
+    assert!(compared.cells.iter().all(|cell| cell.runs == [1, 1]));
+    // One of depth 64 is not 64 of depth 1.
+    let [deep, wide] = [of_jobs(&[64], &[1]), of_jobs(&[1], &[64])];
+    let compared = compare(&side("a", deep), &side("b", wide), &Comparing::default());
+    assert!(compared.cells.is_empty());
+    assert_eq!(compared.only_base, ["depth 64, 1 job"]);
+    // Nor is it where loads are not looked at: those of one side stay apart.
+    let all = of_jobs(&[1, 64], &[1]);
+    let forced = Comparing {
+        ignores_load: true,
+        ..Comparing::default()
+    };
+    let compared = compare(&side("a", all.clone()), &side("b", all), &forced);
+    assert_eq!(compared.cells.len(), 2);
+}
+
+#[test]
+fn options_tell_repeats_of_one_side_apart() {
+    let with = |option: &str, value: &str| {
+        let mut run = of_jobs(&[1], &[1]).remove(0);
+        run.load.options = vec![(option.to_owned(), value.to_owned())];
+        run
+    };
+    let both = || vec![with("fsync", "1"), with("fsync", "32")];
+    let compared = compare(
+        &side("a", both()),
+        &side("b", both()),
+        &Comparing::default(),
+    );
+    let names: Vec<&str> = compared.cells.iter().map(|cell| &*cell.name).collect();
+    assert_eq!(names, ["fsync=1", "fsync=32"]);
+    // What only the sides differ in is a condition.
+    let of = |value: &str| side("a", vec![with("bssplit", value)]);
+    let compared = compare(&of("4k/50"), &of("4k/60"), &Comparing::default());
+    assert_eq!(compared.cells.len(), 1);
 }

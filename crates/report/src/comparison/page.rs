@@ -163,7 +163,7 @@ fn is_of_missed_rate(word: Word) -> bool {
 /// The base and the others, where loads differ in the rate that was asked for.
 fn curves(comparisons: &[Comparison]) -> Vec<Curve<'_>> {
     let point = |cell: &Cell, of: &dyn Fn(&ComparedFigure) -> f64| {
-        cell.asked_per_s?;
+        cell.load().asked_per_s?;
         let rate = of(cell.figure(FigureKind::Rate)?);
         Some((rate, of(cell.figure(FigureKind::ResponseP99)?)))
     };
@@ -173,7 +173,12 @@ fn curves(comparisons: &[Comparison]) -> Vec<Curve<'_>> {
         let points = points.filter_map(|(place, cell)| Some((place, point(cell, &of)?)));
         let mut points: Vec<(usize, (f64, f64))> = points.collect();
         // By what was asked: a point that missed its rate does not change places with its neighbour.
-        let asked = |place: usize| comparison.cells[place].asked_per_s.unwrap_or_default();
+        let asked = |place: usize| {
+            comparison.cells[place]
+                .load()
+                .asked_per_s
+                .unwrap_or_default()
+        };
         points.sort_by(|one, other| asked(one.0).total_cmp(&asked(other.0)));
         points
     };
@@ -183,7 +188,7 @@ fn curves(comparisons: &[Comparison]) -> Vec<Curve<'_>> {
         let points = curve(comparison, is_base);
         let asked = points
             .iter()
-            .map(|(place, _)| comparison.cells[*place].asked_per_s);
+            .map(|(place, _)| comparison.cells[*place].load().asked_per_s);
         let mut asked: Vec<u64> = asked.flatten().map(f64::to_bits).collect();
         asked.sort_unstable();
         asked.dedup();
@@ -268,9 +273,13 @@ fn titled(kind: FigureKind) -> String {
 
 fn write_table(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     let (base, other) = (Escaped(&comparison.base), Escaped(&comparison.other));
+    let common = match comparison.common.is_empty() {
+        true => String::new(),
+        false => format!("<p>All loads: {}</p>", Escaped(&comparison.common)),
+    };
     writeln!(
         out,
-        "<section><h2>{other} against {base}</h2><div class=\"scroll\"><table><thead><tr><th class=\"text\">Load</th>\
+        "<section><h2>{other} against {base}</h2>{common}<div class=\"scroll\"><table><thead><tr><th class=\"text\">Load</th>\
          <th class=\"text\">Figure</th><th>{base}</th><th>{other}</th><th>Change</th><th class=\"text\">Answer</th></tr></thead><tbody>"
     )?;
     for cell in &comparison.cells {
