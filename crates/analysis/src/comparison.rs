@@ -116,6 +116,8 @@ pub struct Comparison {
 pub struct Cell {
     /// What tells it from the other loads.
     pub name: String,
+    /// What it has in common with those of other rates that are on one curve with it.
+    pub family: String,
     named: NamedLoad,
     /// How many runs each side has.
     pub runs: [usize; 2],
@@ -338,6 +340,15 @@ fn groups<'a>(side: &'a Side, rules: &Comparing) -> Vec<Group<'a>> {
             None => groups.push(vec![run]),
         }
     }
+    // Files of a folder come in the order of their names: 1, 16, 2.
+    if side.results > 1 {
+        let place = |run: &ComparedRun| side.runs.iter().position(|one| one.name == run.name);
+        groups.sort_by(|one, other| {
+            let (one, other) = (one[0], other[0]);
+            let by_name = place(one).cmp(&place(other));
+            by_name.then(one.load.by_amount(&other.load))
+        });
+    }
     groups
 }
 
@@ -513,6 +524,7 @@ fn cell(base: &Group<'_>, other: &Group<'_>) -> Cell {
     let all = || base.iter().chain(other);
     Cell {
         name: String::new(),
+        family: String::new(),
         named: named(&[base, other]),
         runs: [base.len(), other.len()],
         doubts: [doubts(base), doubts(other)],

@@ -1,6 +1,7 @@
 //! What was asked of a run, as far as its record tells: two runs are compared where that is alike.
 use measure::{RunTotals, StreamInfo};
 use plan::{CacheMode, Label, Operation};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Rates that were asked for are the same within this share.
@@ -263,6 +264,22 @@ impl Loaded {
     /// Whether two runs of one side are repeats.
     pub(super) fn is_repeat_of(&self, other: &Self) -> bool {
         self.is_like(other) && self.options == other.options
+    }
+
+    /// From the least that was asked to the most.
+    pub(super) fn by_amount(&self, other: &Self) -> Ordering {
+        let amounts = |load: &Self| {
+            let depth = load.job_depth.as_ref().and_then(|text| text.parse().ok());
+            [
+                load.asked_per_s.unwrap_or(f64::INFINITY),
+                load.operation_bytes,
+                depth.unwrap_or(0.0),
+                f64::from(load.jobs.or(load.slots).unwrap_or(0)),
+            ]
+        };
+        let pairs = amounts(self).into_iter().zip(amounts(other));
+        let by_each = pairs.map(|(one, other): (f64, f64)| one.total_cmp(&other));
+        by_each.fold(Ordering::Equal, Ordering::then)
     }
 
     /// What nobody tells agrees with anything.

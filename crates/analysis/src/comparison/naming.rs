@@ -107,15 +107,27 @@ impl Differing {
         if self.is_name || is_unnamed {
             parts.push(one.name());
         }
-        parts.extend(self.asked.iter().filter_map(|asked| one.text(*asked)));
-        let swept = self.swept.iter();
-        parts.extend(swept.filter_map(|name| Some(format!("{name}={}", one.swept(name)?))));
-        let options = self.options.iter();
-        parts.extend(options.filter_map(|name| Some(option_text(name, one.option(name)?))));
+        let values = self.values(one, &self.asked);
+        parts.extend(Some(values).filter(|values| !values.is_empty()));
         if one.load.kind == LoadKind::Interpolated {
             parts.push("interpolated".to_owned());
         }
         parts.retain(|part| !part.is_empty());
+        parts.join(", ")
+    }
+
+    /// What loads have in common that differ in the rate alone.
+    fn family(&self, one: &NamedLoad) -> String {
+        let asked = self.asked.iter().filter(|asked| **asked != Asked::Rate);
+        self.values(one, &asked.copied().collect::<Vec<_>>())
+    }
+
+    fn values(&self, one: &NamedLoad, asked: &[Asked]) -> String {
+        let mut parts: Vec<String> = asked.iter().filter_map(|asked| one.text(*asked)).collect();
+        let swept = self.swept.iter();
+        parts.extend(swept.filter_map(|name| Some(format!("{name}={}", one.swept(name)?))));
+        let options = self.options.iter();
+        parts.extend(options.filter_map(|name| Some(option_text(name, one.option(name)?))));
         parts.join(", ")
     }
 }
@@ -170,8 +182,29 @@ pub(super) fn name_loads(comparisons: &mut [Comparison]) {
         comparison.only_other = other.iter().map(name).collect();
         for cell in &mut comparison.cells {
             cell.name = name(&cell.named);
+            cell.family = differing.family(&cell.named);
         }
         tell_apart(&mut comparison.cells);
+        split_families(&mut comparison.cells);
+    }
+}
+
+/// Loads with the same values and the same rate are on curves of their own, by the names of their runs.
+fn split_families(cells: &mut [Cell]) {
+    let key = |cell: &Cell| {
+        (
+            cell.family.clone(),
+            cell.load().asked_per_s.map(f64::to_bits),
+        )
+    };
+    let keys: Vec<_> = cells.iter().map(key).collect();
+    let is_twice = |cell: &Cell| keys.iter().filter(|one| **one == key(cell)).count() > 1;
+    let split = cells.iter().filter(|cell| is_twice(cell));
+    let split: BTreeSet<String> = split.map(|cell| cell.family.clone()).collect();
+    for cell in cells.iter_mut().filter(|cell| split.contains(&cell.family)) {
+        let parts = [cell.named.name(), cell.family.clone()];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        cell.family = parts.collect::<Vec<_>>().join(", ");
     }
 }
 
