@@ -5,9 +5,7 @@ pub use page::page;
 
 use crate::summary::{csv_field, wrapped};
 use analysis::{Answer, Cell, ComparedFigure, Comparison, FigureKind, Unfit, change};
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
-};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, presets};
 use serde_json::{Value, json};
 
 /// The form of the document. Members may be added to one; anything else is a new form.
@@ -16,8 +14,8 @@ const FORM: u32 = 1;
 /// How the document begins.
 const MARK: &str = "{\"fathom_comparison\":";
 
-/// What the names of runs may take of the width.
-const NAME_WIDTH: u16 = 19;
+/// Longer names have a line of their own.
+const NAME_WIDTH: usize = 18;
 
 const HEADS: [&str; 9] = [
     "I/O/s\nbase",
@@ -33,30 +31,12 @@ const HEADS: [&str; 9] = [
 
 /// The table of a comparison and, below it, what it comes to.
 pub fn text(comparison: &Comparison, width: u16) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
-    table.set_header(std::iter::once("load").chain(HEADS));
-    for cell in &comparison.cells {
-        table.add_row(std::iter::once(cell.name.clone()).chain(cells(cell)));
-    }
-    for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 0));
-        if place == 0 {
-            column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(NAME_WIDTH)));
-        } else {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
     let mut text = conditions(comparison, width);
     if !comparison.cells.is_empty() {
         if comparison.cells.len() > 1 && !comparison.common.is_empty() {
             text += &(wrapped(&format!("all loads: {}", comparison.common), width) + "\n");
         }
-        text += &(table.trim_fmt() + "\n");
+        text += &table(comparison, width);
         text += &legend(comparison, width);
     }
     for (name, runs) in [
@@ -68,6 +48,69 @@ pub fn text(comparison: &Comparison, width: u16) -> String {
         }
     }
     text + "\n" + &wrapped(&comparison.sentence(), width)
+}
+
+/// A line for each load, and another one before it for a name that has no room there.
+fn table(comparison: &Comparison, width: u16) -> String {
+    let width_max = usize::from(width);
+    let all = rows(comparison, NAME_WIDTH, width);
+    let widest = all.lines().map(|line| line.chars().count()).max();
+    let beyond = widest.unwrap_or(0).saturating_sub(width_max);
+    let lengths = comparison.cells.iter();
+    let lengths = lengths.map(|cell| cell.name.chars().count());
+    let longest = lengths.filter(|length| *length <= NAME_WIDTH).max();
+    let name_width = longest.unwrap_or(0).saturating_sub(beyond);
+    let table = match beyond {
+        0 => all,
+        _ => rows(comparison, name_width, width),
+    };
+    let lines: Vec<&str> = table.lines().collect();
+    let (head, rows) = lines.split_at(lines.len() - comparison.cells.len());
+    let mut text: String = head.iter().map(|line| format!("{line}\n")).collect();
+    for (row, cell) in rows.iter().zip(&comparison.cells) {
+        if is_long(cell, name_width) {
+            text += &(cut(&cell.name, width_max) + "\n");
+        }
+        text += &format!("{row}\n");
+    }
+    text
+}
+
+fn is_long(cell: &Cell, name_width: usize) -> bool {
+    cell.name.chars().count() > name_width
+}
+
+/// Without long names.
+fn rows(comparison: &Comparison, name_width: usize, width: u16) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width);
+    table.set_header(std::iter::once("load").chain(HEADS));
+    for cell in &comparison.cells {
+        let name = if is_long(cell, name_width) {
+            ""
+        } else {
+            &*cell.name
+        };
+        table.add_row(std::iter::once(name.to_owned()).chain(cells(cell)));
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 0));
+        column.set_constraint(ColumnConstraint::ContentWidth);
+        if place > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
+}
+
+fn cut(name: &str, width: usize) -> String {
+    match name.chars().count() > width {
+        true => name.chars().take(width - 1).chain(['…']).collect(),
+        false => name.to_owned(),
+    }
 }
 
 /// What else differs, which comes first: it may be why figures do.
