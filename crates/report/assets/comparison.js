@@ -33,51 +33,100 @@
     };
   }
 
-  function bars(figure) {
+  const ROW_PX = 15;
+  const LABEL_PX = 46;
+
+  // Upright where each label has room, else lying, a row for each load.
+  function bars(figure, plot) {
     const l = look();
     const places = figure.loads.map((_, place) => place);
+    const isLying = places.length * LABEL_PX * 2 > plot.clientWidth;
+    const narrow = plot.clientWidth < 600;
+    const along = (values) => (isLying ? { y: values } : { x: values });
+    const across = (values) => (isLying ? { x: values } : { y: values });
     const base = {
-      type: "scatter", mode: "lines", name: `${esc(short(data.base, 32))} (100 %)`, line: { color: l.series[0], width: 2, dash: "dash" },
-      x: [-1, places.length], y: [100, 100], hoverinfo: "skip",
+      type: "scatter", mode: "lines", name: `${esc(short(data.base, 32))} (100 %)`, meta: `${short(data.base, 32)} (100 %)`, line: { color: l.series[0], width: 2, dash: "dash" },
+      ...along([-1, places.length]), ...across([100, 100]), hoverinfo: "skip",
     };
+    const error = (side) => side.high.some((value) => value !== null)
+      ? { type: "data", symmetric: false, array: side.high, arrayminus: side.low, color: l.ink, thickness: 1.2 } : undefined;
     const of = (side, number) => ({
-      type: "bar", name: esc(short(side.name, 40)), marker: { color: l.series[(number + 1) % l.series.length] },
-      x: places, y: side.pct,
-      error_y: side.high.some((value) => value !== null)
-        ? { type: "data", symmetric: false, array: side.high, arrayminus: side.low, color: l.ink, thickness: 1.2 } : undefined,
+      type: "bar", name: esc(short(side.name, 40)), meta: short(side.name, 40), orientation: isLying ? "h" : "v", ...style(number + 1).bar,
+      ...along(places), ...across(side.pct), [isLying ? "error_x" : "error_y"]: error(side),
       customdata: side.text.map(esc), hovertemplate: "%{customdata}<extra></extra>",
     });
     const wide = places.length < 3 ? 0.8 : 0.5;
-    const x = {
-      tickmode: "array", tickvals: places, ticktext: figure.loads.map((name) => esc(short(name, 28))),
-      range: [-wide, places.length - 1 + wide], showgrid: false,
+    const ends = [-wide, places.length - 1 + wide];
+    const loads = {
+      tickmode: "array", tickvals: places, ticktext: figure.loads.map((name) => esc(short(name, isLying ? (narrow ? 22 : 48) : 14))),
+      range: isLying ? ends.reverse() : ends, showgrid: false,
     };
     // An interval of few runs may reach a thousand times as far as its bar: the bars decide how far the axis goes.
     const top = 2.5 * Math.max(100, ...figure.sides.flatMap((side) => side.pct));
     const reach = Math.max(...figure.sides.flatMap((side) => side.pct.map((pct, place) => pct + (side.high[place] || 0))));
-    const y = { title: { text: `${figure.title}, % of base` }, rangemode: "tozero" };
-    return [[...figure.sides.map(of), base], layout(x, reach > top ? { ...y, range: [0, top] } : y)];
+    const values = { title: { text: `${figure.title}, % of base` }, rangemode: "tozero", ...(reach > top ? { range: [0, top] } : {}) };
+    const traces = [...figure.sides.map(of), base];
+    const rows = isLying ? places.length * (figure.sides.length * ROW_PX + 8) : 200;
+    return [traces, isLying ? layout(values, loads) : layout(loads, values), rows + 90];
   }
 
-  function curves() {
+  // More than there are colours differ in the line, too.
+  function style(number) {
     const l = look();
+    const color = l.series[number % l.series.length];
+    const turn = Math.floor(number / l.series.length);
+    return {
+      bar: { marker: { color, pattern: { shape: ["", "/", "x"][turn % 3] } } },
+      line: { line: { color, dash: ["solid", "dot", "dash", "dashdot"][turn % 4] } },
+      marker: { color, symbol: ["circle", "square", "diamond", "x"][turn % 4] },
+    };
+  }
+
+  const labelOf = (curve) => [short(curve.name, 40), short(curve.family, 60)].filter(Boolean).join(": ");
+
+  function curves() {
     // The line ends before the first point that missed its rate.
     const part = (curve, number, isBeyond, from, to) => ({
-      type: "scatter", mode: isBeyond ? "markers" : "lines+markers", name: esc(short(curve.name, 40)), legendgroup: String(number), showlegend: !isBeyond || !curve.held,
-      line: { color: l.series[number % l.series.length] }, marker: { color: l.series[number % l.series.length], symbol: isBeyond ? "circle-open" : "circle" },
+      type: "scatter", mode: isBeyond ? "markers" : "lines+markers", legendgroup: String(number), showlegend: !isBeyond || !curve.held,
+      name: esc(labelOf(curve)), meta: labelOf(curve),
+      ...style(number).line, marker: { ...style(number).marker, symbol: style(number).marker.symbol + (isBeyond ? "-open" : "") },
       x: curve.rate.slice(from, to), y: curve.p99_s.slice(from, to), customdata: curve.loads.slice(from, to).map(esc),
-      hovertemplate: "%{customdata}<br>%{x:.4~s} I/O/s, p99 %{y:.3~s}s<extra></extra>",
+      hovertemplate: "%{fullData.name}<br>%{customdata}<br>%{x:.4~s} I/O/s, p99 %{y:.3~s}s<extra></extra>",
     });
     const of = (curve, number) => [part(curve, number, false, 0, curve.held), part(curve, number, true, curve.held)].filter((trace) => trace.x.length);
-    const y = { title: { text: "response p99" }, type: "log", tickformat: "~s", ticksuffix: "s" };
-    return [data.curves.flatMap(of), layout({ title: { text: "I/O/s" }, rangemode: "tozero" }, y)];
+    const y = { title: { text: "response p99" }, type: "log", dtick: "D2", tickformat: "~s", ticksuffix: "s" };
+    return [data.curves.flatMap(of), layout({ title: { text: "I/O/s" }, rangemode: "tozero" }, y), 330];
+  }
+
+  // Many names stand in columns below the chart: there is no room beside it.
+  const LEGEND_MAX = 6;
+  function listNames(chart, traces) {
+    chart.querySelectorAll(".names").forEach((old) => old.remove());
+    const named = traces.filter((trace) => trace.showlegend !== false);
+    if (named.length <= LEGEND_MAX) return true;
+    const list = document.createElement("ul");
+    list.className = "names";
+    named.forEach((trace) => {
+      const item = document.createElement("li");
+      const swatch = document.createElement("span");
+      const color = trace.line ? trace.line.color : trace.marker.color;
+      const dash = { solid: "solid", dot: "dotted" }[trace.line ? trace.line.dash : "solid"] || "dashed";
+      swatch.style.borderTop = `3px ${dash} ${color}`;
+      item.append(swatch, trace.meta);
+      list.append(item);
+    });
+    chart.append(list);
+    return false;
   }
 
   function draw() {
     document.querySelectorAll("figure.chart").forEach((chart) => {
       const number = chart.dataset.figure;
-      const [traces, plan] = number === "curves" ? curves() : bars(data.figures[Number(number)]);
-      Plotly.react(chart.querySelector(".plot"), traces, plan, CONFIG).then(() => { chart.dataset.drawn = "true"; });
+      const plot = chart.querySelector(".plot");
+      const [traces, plan, height] = number === "curves" ? curves() : bars(data.figures[Number(number)], plot);
+      plot.style.height = `${height}px`;
+      plan.showlegend = listNames(chart, traces);
+      Plotly.react(plot, traces, plan, CONFIG).then(() => { chart.dataset.drawn = "true"; });
     });
   }
 

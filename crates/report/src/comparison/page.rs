@@ -3,6 +3,7 @@
 use super::{unfit_name, unit, value_text};
 use crate::html::page;
 use crate::html::text::{Escaped, Sentence, Short, json_for_script};
+use analysis::words::counted;
 use analysis::{Cell, ComparedFigure, Comparison, FigureKind, Word, change};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -52,6 +53,8 @@ struct BarsOfSide<'a> {
 #[derive(Serialize)]
 struct Curve<'a> {
     name: &'a str,
+    /// What its loads have in common; empty where all curves have it in common.
+    family: &'a str,
     rate: Vec<Short>,
     p99_s: Vec<Short>,
     loads: Vec<&'a str>,
@@ -160,61 +163,61 @@ fn is_of_missed_rate(word: Word) -> bool {
     matches!(word, Word::RateMissed | Word::Unstable | Word::Unserved)
 }
 
-/// The base and the others, where loads differ in the rate that was asked for.
+/// The base and the others, a curve for each family of loads that differ in the rate that was asked for.
 fn curves(comparisons: &[Comparison]) -> Vec<Curve<'_>> {
-    let point = |cell: &Cell, of: &dyn Fn(&ComparedFigure) -> f64| {
-        cell.load().asked_per_s?;
-        let rate = of(cell.figure(FigureKind::Rate)?);
-        Some((rate, of(cell.figure(FigureKind::ResponseP99)?)))
-    };
-    let curve = |comparison: &'_ Comparison, is_base: bool| {
-        let of = |figure: &ComparedFigure| if is_base { figure.base } else { figure.other };
-        let points = comparison.cells.iter().enumerate();
-        let points = points.filter_map(|(place, cell)| Some((place, point(cell, &of)?)));
-        let mut points: Vec<(usize, (f64, f64))> = points.collect();
-        // By what was asked: a point that missed its rate does not change places with its neighbour.
-        let asked = |place: usize| {
-            comparison.cells[place]
-                .load()
-                .asked_per_s
-                .unwrap_or_default()
-        };
-        points.sort_by(|one, other| asked(one.0).total_cmp(&asked(other.0)));
-        points
-    };
-    let mut all = Vec::new();
-    let sides = comparisons.iter().map(|one| (one, false));
-    for (comparison, is_base) in std::iter::once((&comparisons[0], true)).chain(sides) {
-        let points = curve(comparison, is_base);
-        let asked = points
-            .iter()
-            .map(|(place, _)| comparison.cells[*place].load().asked_per_s);
-        let mut asked: Vec<u64> = asked.flatten().map(f64::to_bits).collect();
-        asked.sort_unstable();
-        asked.dedup();
-        if asked.len() < 2 {
-            return Vec::new();
+    let cells = comparisons.iter().flat_map(|one| &one.cells);
+    let mut families: Vec<&str> = Vec::new();
+    for cell in cells.filter(|cell| cell.load().asked_per_s.is_some()) {
+        if !families.contains(&&*cell.family) {
+            families.push(&cell.family);
         }
-        let missed = |(place, _): &(usize, (f64, f64))| {
-            let doubts = &comparison.cells[*place].doubts[usize::from(!is_base)];
-            doubts.iter().any(|word| is_of_missed_rate(*word))
-        };
-        all.push(Curve {
-            held: points.iter().take_while(|point| !missed(point)).count(),
-            name: if is_base {
-                &comparison.base
-            } else {
-                &comparison.other
-            },
-            rate: points.iter().map(|(_, (rate, _))| Short(*rate)).collect(),
-            p99_s: points.iter().map(|(_, (_, ns))| Short(*ns / 1e9)).collect(),
-            loads: points
-                .iter()
-                .map(|(place, _)| &*comparison.cells[*place].name)
-                .collect(),
-        });
+    }
+    let sides = comparisons.iter().map(|one| (one, false));
+    let sides = std::iter::once((&comparisons[0], true)).chain(sides);
+    let curve = |(comparison, is_base)| {
+        let families = families.iter();
+        families.filter_map(move |family| curve(comparison, is_base, family))
+    };
+    let mut all: Vec<Curve<'_>> = sides.flat_map(curve).collect();
+    // One of a kind needs no name.
+    if let Some(first) = all.first().map(|curve| curve.family)
+        && all.iter().all(|curve| curve.family == first)
+    {
+        all.iter_mut().for_each(|curve| curve.family = "");
     }
     all
+}
+
+/// `None` where fewer than two rates were asked for.
+fn curve<'a>(comparison: &'a Comparison, is_base: bool, family: &'a str) -> Option<Curve<'a>> {
+    let of = |figure: &ComparedFigure| if is_base { figure.base } else { figure.other };
+    let point = |cell: &'a Cell| {
+        let asked = cell.load().asked_per_s?;
+        let rate = of(cell.figure(FigureKind::Rate)?);
+        let p99_ns = of(cell.figure(FigureKind::ResponseP99)?);
+        (cell.family == family).then_some((cell, asked, rate, p99_ns))
+    };
+    let mut points: Vec<(&Cell, f64, f64, f64)> =
+        comparison.cells.iter().filter_map(point).collect();
+    // By what was asked: a point that missed its rate does not change places with its neighbour.
+    points.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let missed = |(cell, ..): &(&Cell, f64, f64, f64)| {
+        let doubts = &cell.doubts[usize::from(!is_base)];
+        doubts.iter().any(|word| is_of_missed_rate(*word))
+    };
+    let are_several = points.first().map(|one| one.1) != points.last().map(|one| one.1);
+    are_several.then(|| Curve {
+        name: if is_base {
+            &comparison.base
+        } else {
+            &comparison.other
+        },
+        family,
+        held: points.iter().take_while(|point| !missed(point)).count(),
+        rate: points.iter().map(|one| Short(one.2)).collect(),
+        p99_s: points.iter().map(|one| Short(one.3 / 1e9)).collect(),
+        loads: points.iter().map(|one| &*one.0.name).collect(),
+    })
 }
 
 fn write_charts(data: &Data<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -279,31 +282,18 @@ fn write_table(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     };
     writeln!(
         out,
-        "<section><h2>{other} against {base}</h2>{common}<div class=\"scroll\"><table><thead><tr><th class=\"text\">Load</th>\
-         <th class=\"text\">Figure</th><th>{base}</th><th>{other}</th><th>Change</th><th class=\"text\">Answer</th></tr></thead><tbody>"
+        "<section><h2>{other} against {base}</h2>{common}\
+         <p>Two values that are no farther apart than the margin count as the same.</p>"
     )?;
-    for cell in &comparison.cells {
-        let figures = cell.figures.iter();
-        for (place, figure) in figures.enumerate() {
-            let name = if place == 0 { &*cell.name } else { "" };
-            let answer = match figure.unfit {
-                Some(unfit) => format!("not compared: {}", unfit_name(unfit)),
-                None if figure.interval.is_none() => String::new(),
-                None => figure.words(),
-            };
-            writeln!(
-                out,
-                "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>",
-                Escaped(name),
-                titled(figure.kind),
-                value_text(figure.kind, figure.base),
-                value_text(figure.kind, figure.other),
-                change(figure.ratio),
-                Escaped(answer)
-            )?;
-        }
+    write_figures(comparison, true, out)?;
+    let figures = comparison.cells.iter().flat_map(|cell| &cell.figures);
+    let count = figures.filter(|figure| figure.unfit.is_some()).count();
+    if count > 0 {
+        let figures = counted(count as u64, "figure");
+        writeln!(out, "<details><summary>{figures} not compared</summary>")?;
+        write_figures(comparison, false, out)?;
+        writeln!(out, "</details>")?;
     }
-    writeln!(out, "</tbody></table></div>")?;
     for (name, runs) in [
         (base, &comparison.only_base),
         (other, &comparison.only_other),
@@ -313,4 +303,52 @@ fn write_table(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     writeln!(out, "</section>")
+}
+
+/// Those that are compared, or the others with the reason. A load without any of them is left out.
+fn write_figures(
+    comparison: &Comparison,
+    is_compared: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (base, other) = (Escaped(&comparison.base), Escaped(&comparison.other));
+    let last = match is_compared {
+        true => "<th>Margin</th><th class=\"text\">Answer</th>",
+        false => "<th class=\"text\">Why not</th>",
+    };
+    writeln!(
+        out,
+        "<div class=\"scroll\"><table class=\"compared\"><thead><tr><th class=\"text\">Figure</th><th>{base}</th>\
+         <th>{other}</th><th>Change</th>{last}</tr></thead><tbody>"
+    )?;
+    for cell in &comparison.cells {
+        let figures = cell.figures.iter();
+        let figures = figures.filter(|figure| figure.unfit.is_none() == is_compared);
+        let rows: String = figures.map(row).collect();
+        if !rows.is_empty() {
+            let name = Escaped(&cell.name);
+            writeln!(
+                out,
+                "<tr class=\"load\"><th scope=\"rowgroup\" colspan=\"6\">{name}</th></tr>{rows}"
+            )?;
+        }
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+fn row(figure: &ComparedFigure) -> String {
+    let margin = format!("<td class=\"margin\">{:.0} %</td>", figure.margin * 100.0);
+    let (margin, answer) = match figure.unfit {
+        Some(unfit) => (String::new(), unfit_name(unfit).to_owned()),
+        None if figure.interval.is_none() => (margin, "too few runs".to_owned()),
+        None => (margin, figure.words()),
+    };
+    format!(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td>{margin}<td class=\"text answer\">{}</td></tr>\n",
+        titled(figure.kind),
+        value_text(figure.kind, figure.base),
+        value_text(figure.kind, figure.other),
+        change(figure.ratio),
+        Escaped(answer)
+    )
 }

@@ -170,3 +170,65 @@ fn the_line_of_a_curve_ends_before_a_point_that_missed_its_rate() {
     let Some(opened) = open(&page) else { return };
     assert_eq!(opened.console(), [""; 0]);
 }
+
+/// Loads of two sizes and many depths, with rates each: names of all lengths.
+fn families(name: &str, sizes: &[f64]) -> Side {
+    let mut side = rates(name, None);
+    let runs = std::mem::take(&mut side.runs);
+    for bytes in sizes {
+        side.runs.extend(runs.iter().cloned().map(|mut run| {
+            run.load.operation_bytes = *bytes;
+            run
+        }));
+    }
+    side
+}
+
+#[test]
+fn a_load_takes_two_lines_of_a_terminal_at_most_and_curves_are_of_one_family() {
+    let sizes: Vec<f64> = (0..8).map(|power| 4096.0 * 2_f64.powi(power)).collect();
+    let (mut base, mut other) = (families("base", &sizes), families("other", &sizes));
+    for side in [&mut base, &mut other] {
+        side.runs[0].name = "a name that alone is longer than the table has room for it".to_owned();
+    }
+    let comparison = compare(&base, &other, &Comparing::default());
+    let text = comparison::text(&comparison, 80);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let from = lines
+        .iter()
+        .position(|line| line.starts_with("---"))
+        .unwrap();
+    let to = lines
+        .iter()
+        .position(|line| line.starts_with("(...)"))
+        .unwrap();
+    assert!(to - from <= 2 * comparison.cells.len() + 1, "{text}");
+    let mut page = Vec::new();
+    comparison::page(&[comparison], &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let json = page.split("id=\"data\">").nth(1).unwrap();
+    let data: serde_json::Value =
+        serde_json::from_str(json.split("</script>").next().unwrap()).unwrap();
+    let curves = data["curves"].as_array().unwrap();
+    let labels = curves
+        .iter()
+        .map(|curve| format!("{} {}", curve["name"], curve["family"]));
+    let labels: std::collections::BTreeSet<String> = labels.collect();
+    assert_eq!((curves.len(), labels.len()), (16, 16), "{labels:?}");
+    // What the load fixes is folded.
+    let folded = page.split("<details>").nth(1).unwrap();
+    assert!(folded.contains("figures not compared") && folded.contains("the rate was asked for"));
+    assert!(
+        !page
+            .split("<details>")
+            .next()
+            .unwrap()
+            .contains("the rate was asked for")
+    );
+    let Some(opened) = open(&page) else { return };
+    assert_eq!(opened.console(), [""; 0]);
+}
