@@ -38,7 +38,7 @@ Examples:
   fathom curve /dev/sdX --elapsed 30s    read from a device, 30 s for each point";
 
 const FAILOVER_EXAMPLE: &str = "Example:
-  fathom failover /dev/sdX --rate 2000 --for 5m --at '2m=ssh array pull-cable 7' --limit 'stall<30s'";
+  fathom failover /dev/sdX --rate 2000 --for 5m --at '2m=pull cable: ssh array pull 7' --limit 'stall<30s'";
 
 const SCALE_EXAMPLE: &str = "\
 Examples:
@@ -149,9 +149,9 @@ pub struct Common {
     #[arg(long, help_heading = FURTHER, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Run COMMAND so long after the I/O of the first measured run has begun, and mark that moment in tables and charts, as in
-    /// --at '30s=pull-cable 7'. Repeatable.
-    #[arg(long, help_heading = FURTHER, value_name = "TIME=COMMAND", value_parser = at::parse)]
+    /// Run COMMAND so long after the I/O of the first measured run has begun, and mark that moment in tables and charts, by
+    /// NAME if there is one, as in --at '30s=pull cable: ssh array pull 7'. Repeatable.
+    #[arg(long, help_heading = FURTHER, value_name = "TIME=[NAME: ]COMMAND", value_parser = at::parse)]
     pub at: Vec<At>,
 
     /// Kill a command of the job, and fail the job, after this time.

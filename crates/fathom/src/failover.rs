@@ -94,6 +94,7 @@ fn repeated(options: &FailoverOptions) -> Result<Vec<At>, String> {
         let all = options.common.at.iter();
         all.map(move |at| At {
             after: at.after + every * number,
+            name: at.name.clone(),
             command: at.command.clone(),
         })
     };
