@@ -1,6 +1,6 @@
 //! The course of a run as what happened in it is judged by: its intervals, windows of them, and steps of the latency.
 use crate::answer::median;
-use measure::{Interval, LatencyFigures};
+use measure::{Interval, LatencyFigures, Pause};
 
 /// So much has to be seen before, that it is known how it was.
 pub(crate) const BEFORE_NS_LEAST: u64 = 30_000_000_000;
@@ -28,6 +28,8 @@ pub(crate) struct Moment {
     pub(crate) operations: u64,
     pub(crate) errors: u64,
     pub(crate) backlog: u64,
+    /// Whether Fathom itself did not run for most of it.
+    pub(crate) is_own_pause: bool,
     pub(crate) response: LatencyFigures,
     /// Responses above each of [`LATE_NS`].
     pub(crate) above: [u64; LATE_NS.len()],
@@ -44,6 +46,29 @@ pub struct Step {
     /// Mean rates, outside and inside.
     pub usual_rate: f64,
     pub rate: f64,
+}
+
+/// Notes in which of them Fathom itself did not run: those that lie in the pause for the most part, if none that lies in
+/// it as a whole has seen an I/O. The thread that tells of pauses may be late alone.
+pub(crate) fn note_pause(moments: &mut [Moment], pause: &Pause) {
+    if pause.length_ns() < WINDOW_NS {
+        return;
+    }
+    let is_within = |one: &&Moment| one.start_ns >= pause.from_ns && one.end_ns <= pause.to_ns;
+    if moments
+        .iter()
+        .filter(is_within)
+        .any(|one| one.operations > 0)
+    {
+        return;
+    }
+    for one in moments {
+        let common_ns = one
+            .end_ns
+            .min(pause.to_ns)
+            .saturating_sub(one.start_ns.max(pause.from_ns));
+        one.is_own_pause |= 2 * common_ns >= one.length_ns().min(pause.length_ns());
+    }
 }
 
 /// Windows one after the other, as opposed to one beginning with each interval.
@@ -106,6 +131,7 @@ impl Moment {
             operations: counted.clone().map(|one| one.operations).sum(),
             errors: counted.map(|one| one.errors).sum(),
             backlog: streams.map(|stream| stream.backlog).sum(),
+            is_own_pause: false,
             above: above(&response),
             response,
         })

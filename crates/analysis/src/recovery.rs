@@ -4,7 +4,8 @@ use crate::answer::median;
 use crate::course::Course;
 use crate::courses::PartCourses;
 use crate::moment::{
-    BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, percentile_ns, step, windows,
+    BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, note_pause, percentile_ns, step,
+    windows,
 };
 use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, lasted, span};
@@ -71,6 +72,9 @@ impl Happened {
             // What was out at the end, with its age or when it came.
             let out = totals.unreturned.iter().chain(&totals.late);
             last.add(&out.map(|one| one.response_ns).collect::<Vec<u64>>());
+        }
+        for (_, pause) in &totals.pauses {
+            note_pause(&mut moments, pause);
         }
         let step = step(&moments).filter(|_| is_one_rate);
         let stall = standstill.as_ref().filter(|still| still.is_stall);
@@ -409,8 +413,22 @@ fn answered_ns(course: &Course) -> u64 {
     course.stall.map_or(0, |gap| gap.to_ns)
 }
 
-/// Whether it was as before within a course: not before the end of its standstill.
+/// Whether it was as before within a course. While Fathom itself did not run, nobody saw when it was.
 fn again(moments: &[Moment], course: &Course) -> Again {
+    let again = seen_again(moments, course);
+    let until_ns = match again {
+        Again::Normal { after_ns } => course.zero_ns + after_ns,
+        _ => course.until_ns,
+    };
+    let mut meanwhile = between(moments, course.zero_ns, until_ns).iter();
+    match meanwhile.any(|one| one.is_own_pause) {
+        true => Again::Unknown("Fathom itself stood still meanwhile"),
+        false => again,
+    }
+}
+
+/// The same, as intervals show it: not before the end of its standstill.
+fn seen_again(moments: &[Moment], course: &Course) -> Again {
     let length_ns = |all: &[Moment]| all.iter().map(Moment::length_ns).sum::<u64>();
     let before = between(moments, 0, course.before_ns);
     let after = between(moments, course.zero_ns, course.until_ns);

@@ -100,6 +100,33 @@ fn what_is_as_before_is_normal_again() {
 }
 
 #[test]
+fn while_fathom_itself_stood_still_nobody_saw_when_it_was_normal() {
+    // Stopped for five seconds from 42 s on; what came back meanwhile is seen in the first interval after that.
+    let rate = |number: u64| match number {
+        42..47 => 0,
+        47 => 600,
+        _ => 100,
+    };
+    let p50 = |number: u64| if number == 47 { 2_000 * MS } else { MS };
+    let mut all = moments(90, SECOND, rate, p50);
+    assert_eq!(again_of(&all, 40), after(8_000));
+    let pause = |from_ns: u64, to_ns: u64| measure::Pause { from_ns, to_ns };
+    // Too short to matter; told while I/Os were seen.
+    note_pause(&mut all, &pause(42 * SECOND, 42_500 * MS));
+    note_pause(&mut all, &pause(50 * SECOND, 55 * SECOND));
+    assert_eq!(again_of(&all, 40), after(8_000));
+    note_pause(&mut all, &pause(42_010 * MS, 47_010 * MS));
+    let unknown = Again::Unknown("Fathom itself stood still meanwhile");
+    assert_eq!(again_of(&all, 40), unknown);
+    // A pause that came when all was normal again changes nothing, and neither does one before.
+    assert_eq!(again_of(&all, 60), Again::Normal { after_ns: 0 });
+    let paused: Vec<u64> = (0..90)
+        .filter(|number| all[*number as usize].is_own_pause)
+        .collect();
+    assert_eq!(paused, [42, 43, 44, 45, 46]);
+}
+
+#[test]
 fn what_is_never_as_before_is_degraded() {
     let slower = moments(
         80,

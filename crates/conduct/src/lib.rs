@@ -24,7 +24,7 @@ pub use execution::{Done, Outcome, SinkError, execute, go_on};
 pub use local::{CommandSettings, LocalHost, LocalLead, OperationSink};
 pub use part::{Part, has_part, places_of_streams};
 pub use simulated::SimulatedHost;
-pub use sinks::{Sink, Sinks, Tempo};
+pub use sinks::{Sink, Sinks, Tempo, UNANSWERED};
 pub use tick::{Ticks, expected_bytes, planned_ns, unmeasured_intervals};
 
 use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};

@@ -16,6 +16,9 @@ const ROOM_FIGURES: usize = 16_384;
 /// A keeper that takes longer for an event holds up intervals.
 const HELD_UP: Duration = Duration::from_millis(100);
 
+/// A disk that takes longer to answer is said to hang.
+pub const UNANSWERED: Duration = Duration::from_secs(2);
+
 /// A receiver of events.
 pub trait Sink: Send {
     /// For remarks, in words that begin a sentence.
@@ -26,6 +29,11 @@ pub trait Sink: Send {
     /// # Errors
     /// When it cannot go on, which ends the execution.
     fn take(&mut self, event: &Arc<Event>, is_news: bool) -> Result<(), SinkError>;
+
+    /// For how long the disk that it writes to has not answered. Events are kept in memory meanwhile.
+    fn unanswered(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// No event follows.
     ///
@@ -54,6 +62,8 @@ pub struct Sinks {
     run: Option<u32>,
     unix_ns: u64,
     held_up: HeldUp,
+    /// Whether it was said that the disk of the keeper does not answer.
+    is_hang_told: bool,
 }
 
 /// How often the keeper held up intervals, and how long.
@@ -108,6 +118,7 @@ impl Sinks {
             run: None,
             unix_ns: 0,
             held_up: HeldUp::default(),
+            is_hang_told: false,
         }
     }
 
@@ -250,6 +261,7 @@ impl Sinks {
                 messages.push(("sink-slow", format!("{} {skipped}", lane.name)));
             }
         }
+        messages.extend(self.hang());
         let held_up = &mut self.held_up;
         if let Some(keeper) = &self.keeper
             && held_up.times > 0
@@ -272,6 +284,22 @@ impl Sinks {
             message,
         };
         messages.into_iter().map(remark).collect()
+    }
+}
+
+impl Sinks {
+    /// Once for each time that the disk of the keeper does not answer.
+    fn hang(&mut self) -> Option<(&'static str, String)> {
+        let keeper = self.keeper.as_ref()?;
+        let time = keeper.unanswered();
+        let was_told = std::mem::replace(&mut self.is_hang_told, time >= UNANSWERED);
+        (time >= UNANSWERED && !was_told).then(|| {
+            let (name, seconds) = (keeper.name(), time.as_secs_f64());
+            let text = format!(
+                "the disk of {name} has not answered for {seconds:.1} s: what is measured meanwhile is kept in memory"
+            );
+            ("keeper-unanswered", text)
+        })
     }
 }
 

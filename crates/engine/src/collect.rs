@@ -3,7 +3,7 @@ use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
 use crate::op::Op;
 use crate::state::{
-    AFTER_STOP, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, SharedStream, WARMUP,
+    AFTER_STOP, INTERVALS, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, SharedStream, WARMUP,
 };
 use measure::{
     CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
@@ -141,13 +141,18 @@ impl Collector {
 
     /// The counts of interval `number` (from zero), which ended `end_ns` after the start.
     pub fn collect(&mut self, number: u64, end_ns: u64) -> Collected {
-        self.read(number, end_ns, &[(number & 1) as usize], false)
+        let shared = Arc::clone(&self.shared);
+        let slabs = shared.interval_slabs.of(number);
+        let collected = self.read(number, end_ns, &slabs, false);
+        shared.interval_slabs.release(&slabs);
+        collected
     }
 
     /// The counts of the last interval, which ended with the stop; call it after the drain. What was
     /// in flight at the stop is told with its age there, whether it has come back since or not.
     pub fn collect_last(&mut self, number: u64, end_ns: u64) -> Collected {
-        self.read(number, end_ns, &[0, 1], true)
+        let slabs: Vec<usize> = (0..INTERVALS).collect();
+        self.read(number, end_ns, &slabs, true)
     }
 
     /// Scheduled and submitted over the whole run so far.

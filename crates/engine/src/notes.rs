@@ -3,7 +3,7 @@ use crate::handover::{HandoverCells, PartCells};
 use crate::op::place_counted;
 use crate::operations::{Kept, OperationWriter};
 use crate::priorities::Priorities;
-use crate::state::{AFTER_STOP, SEARCH, SharedRun, SharedStream};
+use crate::state::{AFTER_STOP, SharedRun, SharedStream, WARMUP};
 use crate::time::Stops;
 use measure::{OperationRecord, Sharing, batch_class, depth_class};
 use plan::{Operation, StreamId};
@@ -201,7 +201,7 @@ impl HandoverNotes {
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
             // What comes back in a warm-up is in no figure either; what comes back after the stop is.
-            let is_logged = succeeded && (slab <= AFTER_STOP || slab == SEARCH);
+            let is_logged = succeeded && slab != WARMUP;
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let is_split = cells.parts[place_counted(op.kind)].is_some();
                 let record = OperationRecord {

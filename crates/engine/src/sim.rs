@@ -27,6 +27,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, sync_channel};
 
+/// Workers that were stopped have caught up before the run is looked at again.
+const LEADER_LATE_NS: u64 = 20_000_000;
+
 /// How simulated storage behaves; the same for every target, each with servers of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
@@ -43,6 +46,9 @@ pub struct Script {
     /// Spans (from, to) of the run in which no worker has a processor: what completes or falls due is
     /// seen at the end of the span.
     pub absences: Vec<(u64, u64)>,
+    /// Spans (from, to) of the run in which the whole process is stopped. Who leads the run goes on 20 ms after
+    /// the workers.
+    pub stops: Vec<(u64, u64)>,
     /// Operations served at once by a target; further ones queue.
     pub servers: u32,
     /// Whether a submitting call waits while all servers are busy, as where a device has no more tags. Time passes in
@@ -127,6 +133,7 @@ impl Default for Script {
             service_changes_ns: Vec::new(),
             wakes_late_ns: 0,
             absences: Vec::new(),
+            stops: Vec::new(),
             servers: 8,
             submission_blocks: false,
             works_in_call: false,
@@ -270,8 +277,10 @@ impl Simulation {
         self.shared.take_failures(&self.failures)
     }
 
-    /// Lets time pass up to `until_ns`; completions at that very time are not seen yet.
+    /// Lets time pass up to `until_ns`, or until a stop of the process at that time is over; completions at that very
+    /// time are not seen yet.
     pub fn run_until(&mut self, until_ns: u64) {
+        let until_ns = self.world.borrow().led_from(until_ns);
         loop {
             let present_ns = self.world.borrow().present_from(self.now.get());
             let next_ns = match present_ns > self.now.get() {
@@ -388,8 +397,18 @@ impl World {
     fn present_from(&self, at_ns: u64) -> u64 {
         let absent =
             |(from, to): &&(u64, u64)| (self.start_ns + from..self.start_ns + to).contains(&at_ns);
-        let absence = self.script.absences.iter().find(absent);
+        let mut absences = self.script.absences.iter().chain(&self.script.stops);
+        let absence = absences.find(absent);
         absence.map_or(at_ns, |(_, to)| self.start_ns + to)
+    }
+
+    /// The first moment from this one on at which who leads the run has a processor.
+    fn led_from(&self, at_ns: u64) -> u64 {
+        let stopped = |(from, to): &&(u64, u64)| {
+            (self.start_ns + from..self.start_ns + to + LEADER_LATE_NS).contains(&at_ns)
+        };
+        let stop = self.script.stops.iter().find(stopped);
+        stop.map_or(at_ns, |(_, to)| self.start_ns + to + LEADER_LATE_NS)
     }
 
     fn submit(&mut self, worker: usize, slot: u32, request: Request, now_ns: u64) {

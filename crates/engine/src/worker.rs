@@ -468,7 +468,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             return;
         }
         self.interval = (now_ns - start_ns) / length_ns;
-        self.slab = (self.interval & 1) as usize;
+        self.slab = self.shared.interval_slabs.claim(self.interval);
         self.interval_end_ns = start_ns + (self.interval + 1) * length_ns;
     }
 

@@ -3,22 +3,29 @@ use crate::face::Listener;
 use crate::job_files::{BlockDumps, JobFiles, LogFiles};
 use crate::outputs::{Outputs, Own};
 use crate::status;
-use conduct::{Sink, SinkError, Tempo};
+use conduct::{Sink, SinkError, Tempo, UNANSWERED};
 use measure::Event;
 use report::{Conclusion, shown};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::Writer;
+use std::time::Duration;
+use store::{ANSWER_TIMEOUT, StoreError, Writer};
 
 /// All receivers of one execution.
 pub struct Sinks {
     all: conduct::Sinks,
     conclusion: Arc<Mutex<Conclusion>>,
     outputs: Outputs,
+    is_given_up: Arc<AtomicBool>,
 }
 
 /// The result file.
-struct Kept(Writer);
+struct Kept {
+    writer: Writer,
+    /// Set when its disk was given up: nothing more is written to its folder.
+    is_given_up: Arc<AtomicBool>,
+}
 
 /// Folds events for the reports.
 struct Reports(Arc<Mutex<Conclusion>>);
@@ -45,8 +52,13 @@ impl Sinks {
         let conclusion = writer.as_ref().map(|_| Conclusion::with_page());
         let conclusion = Arc::new(Mutex::new(conclusion.unwrap_or_default()));
         let mut all = conduct::Sinks::new(tempo);
+        let is_given_up = Arc::new(AtomicBool::new(false));
         if let Some(writer) = writer {
-            all = all.kept_by(Box::new(Kept(writer)));
+            let is_given_up = Arc::clone(&is_given_up);
+            all = all.kept_by(Box::new(Kept {
+                writer,
+                is_given_up,
+            }));
         }
         let (logs, dumps) = files.map(JobFiles::apart).unzip();
         if let Some(logs) = logs {
@@ -58,6 +70,7 @@ impl Sinks {
             all,
             conclusion,
             outputs: outputs.clone(),
+            is_given_up,
         })
     }
 
@@ -99,6 +112,8 @@ impl Sinks {
         let problems = self.all.finish();
         let mut conclusion = std::mem::take(&mut *lock(&self.conclusion));
         conclusion.end();
+        // To write there would wait for a disk that does not answer.
+        let folder = folder.filter(|_| !self.is_given_up.load(Relaxed));
         let reported = folder.map_or(Ok(()), |folder| {
             write_reports(&self.outputs, &conclusion, folder)
         });
@@ -115,13 +130,39 @@ impl Sink for Kept {
     }
 
     fn take(&mut self, event: &Arc<Event>, _is_news: bool) -> Result<(), SinkError> {
-        let taken = self.0.append_shared(Arc::clone(event));
-        taken.map_err(|error| SinkError(error.to_string()))
+        let taken = self.writer.append_shared(Arc::clone(event));
+        taken.map_err(|error| SinkError(told(&error, &self.is_given_up)))
+    }
+
+    fn unanswered(&self) -> Duration {
+        self.writer.unanswered().0
     }
 
     fn finish(self: Box<Self>) -> Result<(), String> {
-        self.0.finish().map_err(|error| error.to_string())
+        let mut is_told = false;
+        let path = self.writer.path().display().to_string();
+        let finished = self.writer.finish_watched(|time, waiting| {
+            if time >= UNANSWERED && !std::mem::replace(&mut is_told, true) {
+                let most = ANSWER_TIMEOUT.as_secs();
+                errln!(
+                    "waiting for the disk of result file `{path}`, at most {most} s: it does not answer, and {} not written yet",
+                    match waiting + 1 {
+                        1 => "1 event is".to_owned(),
+                        count => format!("{count} events are"),
+                    }
+                );
+            }
+        });
+        finished.map_err(|error| told(&error, &self.is_given_up))
     }
+}
+
+/// In words; notes whether its disk was given up.
+fn told(error: &StoreError, is_given_up: &AtomicBool) -> String {
+    if matches!(error, StoreError::Unanswered { .. }) {
+        is_given_up.store(true, Relaxed);
+    }
+    error.to_string()
 }
 
 impl Sink for LogFiles {

@@ -1,9 +1,10 @@
 //! Counters and histograms that workers write while the conductor reads them, without locks.
 //!
 //! Every count only grows (and wraps), so a reader takes differences and nothing is ever lost.
-//! Each cell exists twice, for even and for odd intervals: a completion is counted in the slab of
-//! the interval that its stamp falls into, and the reader reads a slab while the workers write the
-//! other. A worker that is blocked at the end of an interval holds up nobody.
+//! Each cell exists in several slabs: a completion is counted in the slab of the interval that its
+//! stamp falls into, and the reader reads a slab while the workers write another. A worker that is
+//! blocked at the end of an interval holds up nobody, and a reader that comes late finds later
+//! intervals in other slabs.
 use crate::event::{Figure, FigureKey};
 use crate::evidence::GAP_NS;
 use crate::histogram::{BUCKETS, HistogramBuilder, bucket_of};

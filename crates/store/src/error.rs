@@ -21,6 +21,8 @@ pub enum StoreError {
     Unrepresentable { path: PathBuf, reason: String },
     /// The file system refuses.
     Access { path: PathBuf, reason: String },
+    /// The disk of the file does not answer.
+    Unanswered { path: PathBuf },
     /// The recording thread is gone.
     Ended { path: PathBuf },
 }
@@ -75,6 +77,12 @@ impl fmt::Display for StoreError {
                 write!(f, "result file `{path}` cannot hold {reason}")
             }
             Self::Access { reason, .. } => write!(f, "result file `{path}`: {reason}"),
+            Self::Unanswered { .. } => write!(
+                f,
+                "the disk of result file `{path}` has not answered for {} s; what was recorded \
+                 until then is kept",
+                crate::queue::ANSWER_TIMEOUT.as_secs()
+            ),
             Self::Ended { .. } => write!(f, "recording to `{path}` has ended"),
         }
     }
@@ -93,6 +101,7 @@ impl StoreError {
             | Self::Damaged { path, .. }
             | Self::Unrepresentable { path, .. }
             | Self::Access { path, .. }
+            | Self::Unanswered { path }
             | Self::Ended { path } => path,
         }
     }

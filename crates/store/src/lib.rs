@@ -22,6 +22,7 @@ mod latency;
 #[cfg(test)]
 #[path = "../../sys/tests/lab/named.rs"]
 mod named;
+mod queue;
 mod reader;
 mod salvage;
 mod sample;
@@ -31,10 +32,11 @@ mod words;
 mod writer;
 
 pub use error::StoreError;
+pub use queue::ANSWER_TIMEOUT;
 pub use reader::{Events, Reader};
 pub use salvage::{Loss, Salvage};
 pub use schema::{APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION};
-pub use writer::{QUEUE_EVENTS, Writer};
+pub use writer::Writer;
 
 #[cfg(test)]
 mod tests;

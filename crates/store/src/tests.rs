@@ -5,6 +5,7 @@ mod endings;
 mod go_on;
 mod mutated;
 mod spans;
+mod unanswered;
 
 use crate::schema::TABLES;
 use crate::{APPLICATION_ID, OLDEST_VERSION, Reader, SCHEMA_VERSION, Salvage, StoreError, Writer};

@@ -1,21 +1,20 @@
-//! Appends events: the caller hands them to a bounded queue, one thread writes and commits them.
+//! Appends events: the caller hands them to a queue, one thread writes and commits them. A disk that does not answer holds
+//! up only that thread: what is appended meanwhile is kept in memory, and after [`ANSWER_TIMEOUT`] the disk is given up.
 use crate::encode;
 use crate::error::{Problem, StoreError};
+use crate::queue::{ANSWER_TIMEOUT, Queue, Refusal};
 use crate::reader::{self, Reader};
 use crate::schema;
 use crate::whole;
 use measure::{Event, SpanFold};
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// How many events may wait for the disk before [`Writer::append`] blocks: a quarter of a minute
-/// at one interval a second, and a bound on memory.
-pub const QUEUE_EVENTS: usize = 16;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -23,13 +22,13 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Writer {
     path: PathBuf,
-    queue: Option<SyncSender<Message>>,
+    queue: Arc<Queue<Message>>,
     thread: Option<JoinHandle<()>>,
     failure: Failure,
 }
 
 #[derive(Debug)]
-enum Message {
+pub(crate) enum Message {
     Event(Arc<Event>),
     /// Answered when everything before it is committed, or cannot be.
     Flush(SyncSender<()>),
@@ -37,7 +36,7 @@ enum Message {
 
 /// The first error of the recording thread.
 #[derive(Clone, Debug, Default)]
-struct Failure(Arc<Mutex<Option<StoreError>>>);
+pub(crate) struct Failure(Arc<Mutex<Option<StoreError>>>);
 
 impl Writer {
     /// Creates the file and begins to record. A result that is there already is kept under the next
@@ -83,18 +82,29 @@ impl Writer {
     }
 
     fn begin(path: &Path, connection: Connection) -> Result<Self, StoreError> {
-        let (queue, messages) = sync_channel(QUEUE_EVENTS);
-        let failure = Failure::default();
+        Self::begin_by(path, ANSWER_TIMEOUT, move |messages, path, failure| {
+            record(connection, messages, path, failure);
+        })
+    }
+
+    /// By a recording thread that does as told.
+    pub(crate) fn begin_by(
+        path: &Path,
+        timeout: Duration,
+        record: impl FnOnce(&Queue<Message>, &Path, &Failure) + Send + 'static,
+    ) -> Result<Self, StoreError> {
+        let (queue, failure) = (Arc::new(Queue::new(timeout)), Failure::default());
         let thread = {
             let (own_path, failure) = (path.to_owned(), failure.clone());
+            let ending = Ending(Arc::clone(&queue));
             std::thread::Builder::new()
                 .name("store".into())
-                .spawn(move || record(connection, &messages, &own_path, &failure))
+                .spawn(move || record(&ending.0, &own_path, &failure))
                 .map_err(|error| StoreError::access(path, &error))
         };
         Ok(Self {
             path: path.to_owned(),
-            queue: Some(queue),
+            queue,
             thread: Some(thread?),
             failure,
         })
@@ -105,7 +115,7 @@ impl Writer {
         &self.path
     }
 
-    /// Hands an event over; waits only while the queue is full.
+    /// Hands an event over; waits only while the queue is full and the disk answers.
     ///
     /// # Errors
     /// The error that ended the recording, at the first call after it is known and at every one
@@ -130,7 +140,14 @@ impl Writer {
         let (answer, answered) = sync_channel(1);
         self.send(Message::Flush(answer))?;
         // A thread that ended has dropped its side, and has left the reason.
-        let is_answered = answered.recv().is_ok();
+        let answer = Cell::new(Err(TryRecvError::Empty));
+        let is_over = || {
+            answer.set(answered.try_recv());
+            answer.get() != Err(TryRecvError::Empty)
+        };
+        let waited = self.queue.wait_for(is_over, |_, _| {});
+        waited.map_err(|refusal| self.refused(refusal))?;
+        let is_answered = answer.get().or_else(|_| answered.try_recv()).is_ok();
         match self.failure.get() {
             Some(error) => Err(error),
             None if is_answered => Ok(()),
@@ -138,13 +155,26 @@ impl Writer {
         }
     }
 
+    /// For how long the disk has not answered what was to be written last, and how many more events wait.
+    pub fn unanswered(&self) -> (Duration, usize) {
+        self.queue.unanswered()
+    }
+
     /// Commits what is left and leaves one file without a log beside it. When somebody has the file
     /// open for reading just then, the log (`-wal`) stays and belongs to the file.
     ///
     /// # Errors
     /// As [`Writer::append`].
-    pub fn finish(mut self) -> Result<(), StoreError> {
-        self.close();
+    pub fn finish(self) -> Result<(), StoreError> {
+        self.finish_watched(|_, _| {})
+    }
+
+    /// The same; `watch` is told several times a second what [`Writer::unanswered`] says.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn finish_watched(mut self, watch: impl FnMut(Duration, usize)) -> Result<(), StoreError> {
+        self.close(watch);
         self.failure.get().map_or(Ok(()), Err)
     }
 
@@ -152,10 +182,20 @@ impl Writer {
         if let Some(error) = self.failure.get() {
             return Err(error);
         }
-        let queue = self.queue.as_ref().ok_or_else(|| self.ended())?;
-        queue
-            .send(message)
-            .map_err(|_| self.failure.get().unwrap_or_else(|| self.ended()))
+        let sent = self.queue.put(message);
+        sent.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// A disk that was given up stays so, even if it answers later: what was appended meanwhile is not all there.
+    fn refused(&self, refusal: Refusal) -> StoreError {
+        match refusal {
+            Refusal::Unanswered => {
+                let path = self.path.clone();
+                self.failure.set(StoreError::Unanswered { path });
+            }
+            Refusal::Ended => {}
+        }
+        self.failure.get().unwrap_or_else(|| self.ended())
     }
 
     fn ended(&self) -> StoreError {
@@ -164,11 +204,18 @@ impl Writer {
         }
     }
 
-    fn close(&mut self) {
-        self.queue = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
+    fn close(&mut self, watch: impl FnMut(Duration, usize)) {
+        self.queue.close();
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        let is_given_up = || matches!(self.failure.get(), Some(StoreError::Unanswered { .. }));
+        let waited = self.queue.wait_for(is_given_up, watch);
+        if let Err(refusal) = waited {
+            self.refused(refusal);
+        }
+        // A thread that waits for the disk in the kernel cannot be ended.
+        if !is_given_up() && thread.join().is_err() {
             self.failure.set(self.ended());
         }
     }
@@ -177,7 +224,16 @@ impl Writer {
 /// What was appended is committed also when the caller forgets to finish.
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.close();
+        self.close(|_, _| {});
+    }
+}
+
+/// Nobody waits for a thread that has ended, however it did.
+struct Ending(Arc<Queue<Message>>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 
@@ -333,25 +389,15 @@ fn merge_log(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// The recording thread.
-fn record(connection: Connection, messages: &Receiver<Message>, path: &Path, failure: &Failure) {
+fn record(connection: Connection, messages: &Queue<Message>, path: &Path, failure: &Failure) {
     let (mut is_open, mut spans) = (false, SpanFold::default());
     loop {
-        let message = match messages.try_recv() {
-            Ok(message) => message,
-            Err(TryRecvError::Disconnected) => break,
-            Err(TryRecvError::Empty) => {
-                keep_first(
-                    commit(&connection, &mut is_open),
-                    &connection,
-                    path,
-                    failure,
-                );
-                match messages.recv() {
-                    Ok(message) => message,
-                    Err(_) => break,
-                }
-            }
-        };
+        let message = messages.try_next().or_else(|| {
+            let committed = commit(&connection, &mut is_open);
+            keep_first(committed, &connection, path, failure);
+            messages.next()
+        });
+        let Some(message) = message else { break };
         // After an error the queue is still emptied, so that nobody waits for it.
         match message {
             Message::Event(_) if failure.get().is_some() => {}

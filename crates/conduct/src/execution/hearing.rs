@@ -257,7 +257,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// The counts of such an interval are right, and its rate is not.
+    /// What completed meanwhile counts when the host went on and saw it.
     fn tell_still(
         &mut self,
         going: &Going<'_>,
@@ -269,7 +269,7 @@ impl Conductor<'_> {
             let name = name.map_or("", |host| &host.name);
             let seconds = *late_ns as f64 / 1e9;
             let text = format!(
-                "host `{name}` stood still, up to {seconds:.1} s after interval {number}: what it did until it went on counts there"
+                "host `{name}` stood still until {seconds:.1} s after interval {number}: what completed meanwhile counts when it went on"
             );
             self.remark(
                 Some(going.number),

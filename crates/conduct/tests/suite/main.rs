@@ -34,4 +34,5 @@ mod scaling;
 mod shares;
 mod sinks;
 mod steering;
+mod stopped;
 mod story;

@@ -4,6 +4,7 @@ use crate::story::simulate;
 use conduct::{Sink, SinkError, Sinks, Tempo};
 use engine::sim::Script;
 use measure::Event;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -154,6 +155,43 @@ fn a_slow_keeper_loses_nothing_holds_up_and_that_is_said() {
     let told = remarks(&kept, "keeper-slow");
     assert_eq!(told.len(), 1, "the rest is said at the end of the run");
     assert!(told[0].starts_with("the result file was slow: intervals waited for it 1 time, "));
+}
+
+/// A keeper whose disk answers, or does not for this time.
+struct Unanswered(Told, Arc<AtomicU64>);
+
+impl Sink for Unanswered {
+    fn name(&self) -> &str {
+        "the result file"
+    }
+
+    fn take(&mut self, event: &Arc<Event>, _is_news: bool) -> Result<(), SinkError> {
+        self.0.lock().unwrap().push(Arc::clone(event));
+        Ok(())
+    }
+
+    fn unanswered(&self) -> Duration {
+        Duration::from_millis(self.1.load(Relaxed))
+    }
+}
+
+#[test]
+fn a_disk_that_does_not_answer_is_said_once_each_time() {
+    let (told, time_ms) = (Told::default(), Arc::new(AtomicU64::new(0)));
+    let keeper = Unanswered(Arc::clone(&told), Arc::clone(&time_ms));
+    let mut sinks = Sinks::new(Tempo::Real).kept_by(Box::new(keeper));
+    let times_ms = [0, 1_900, 2_100, 2_200, 3_000, 0, 500, 4_000];
+    for (event, ms) in events().iter().zip(times_ms) {
+        time_ms.store(ms, Relaxed);
+        sinks.take(event, true).unwrap();
+    }
+    let told = remarks(&told.lock().unwrap(), "keeper-unanswered");
+    let text = |seconds| {
+        format!(
+            "the disk of the result file has not answered for {seconds} s: what is measured meanwhile is kept in memory"
+        )
+    };
+    assert_eq!(told, [text("2.1"), text("4.0")]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::op::DueSync;
 use crate::pace;
 use crate::rule::WorkerRule;
 use crate::state::Gaps;
-use crate::state::{Proportion, SLABS, SharedPool, SharedRun, SharedStream};
+use crate::state::{IntervalSlabs, Proportion, SLABS, SharedPool, SharedRun, SharedStream};
 use measure::{CellMemory, Failure};
 use plan::{BoundPlan, BoundRun};
 use std::sync::Mutex;
@@ -111,6 +111,7 @@ impl SharedRun {
         Self {
             start_ns: AtomicU64::new(0),
             interval_ns: run.run.timing.interval.0.max(1),
+            interval_slabs: IntervalSlabs::default(),
             stop_ns: AtomicU64::new(u64::MAX),
             abandon: AtomicBool::new(false),
             proportion,

@@ -15,7 +15,9 @@ pub(crate) use gaps::Gaps;
 pub(crate) use lifetime::Lifetime;
 pub(crate) use pool::SharedPool;
 pub(crate) use proportion::Proportion;
-pub(crate) use slabs::{AFTER_STOP, Recorder, SEARCH, SLABS, Slab, WARMUP};
+pub(crate) use slabs::{
+    AFTER_STOP, INTERVALS, IntervalSlabs, Recorder, SEARCH, SLABS, Slab, WARMUP,
+};
 pub(crate) use slot::{LateView, SlotView, WorkerUsage, WorkerView};
 pub(crate) use stream::SharedStream;
 
@@ -32,6 +34,7 @@ use std::sync::mpsc::SyncSender;
 pub(crate) struct SharedRun {
     pub start_ns: AtomicU64,
     pub interval_ns: u64,
+    pub interval_slabs: IntervalSlabs,
     /// No operation is issued at or after this time.
     pub stop_ns: AtomicU64,
     /// Workers leave what is in flight and return.

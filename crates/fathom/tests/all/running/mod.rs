@@ -21,3 +21,4 @@ mod signals;
 mod stall;
 mod steering;
 pub mod stop;
+mod stopped;
