@@ -287,17 +287,26 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
                 .map_err(|error| format!("`{}`: {error}", folder.display()))?;
             below.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
         }
-        let is_document = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json");
-        documents.extend(below.iter().filter(is_document).cloned());
+        documents.extend(below.iter().filter(|path| is_of_fio(path)).cloned());
         level = below.into_iter().filter(|path| path.is_dir()).collect();
     }
     // What fio printed, in the folder or in one below for each repeat.
-    documents.retain(|path| path.is_file());
     documents.sort();
     match documents.is_empty() {
         true => Ok(vec![result_file(path)?]),
         false => Ok(documents),
     }
+}
+
+/// Before its JSON fio may have said something.
+const HEAD_OF_FIO: usize = 64 << 10;
+
+/// Whether a file holds JSON of fio, whatever its name.
+fn is_of_fio(path: &Path) -> bool {
+    let mark = b"\"fio version\"";
+    let head = path.is_file().then(|| read_head(path, HEAD_OF_FIO).ok());
+    let head = head.flatten().unwrap_or_default();
+    head.windows(mark.len()).any(|window| window == mark)
 }
 
 /// Adds what is chosen of a file. Gives the labels that it has.

@@ -155,6 +155,14 @@ fn what_fio_printed_is_compared_too() {
     print("direct.json", format!("{job}fadvise_hint=0\n"));
     let ended = compare(&lab, &["one.json", "direct.json"]).expect(0);
     ended.prints(&["differs: options of fio: - / fadvise_hint=0"]);
+    // Another engine is another load; in a folder the content counts, not the name.
+    print("engine.json", job.replace("=sync", "=io_uring"));
+    let ended = compare(&lab, &["one.json", "engine.json"]).expect(2);
+    ended.says(&["differ in engine sync / io_uring"]);
+    std::fs::create_dir(lab.path("results")).unwrap();
+    lab.write("results/repeat.out", lab.text("one.json"));
+    lab.write("results/notes.json", "{\"of\": \"somebody else\"}");
+    compare(&lab, &["one.json", "results"]).expect(0);
     // Of a document that is cut off, what comes before it is compared, and that is said.
     let cut = format!("{}{}", lab.text("one.json"), &lab.text("one.json")[..2000]);
     lab.write("cut.json", cut);
