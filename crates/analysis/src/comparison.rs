@@ -49,6 +49,8 @@ pub enum FigureKind {
     ServiceP999,
     ServiceMean,
     CpuPerOperation,
+    /// The share of the CPUs of the host that was busy.
+    HostCpu,
 }
 
 /// A run as comparisons see it.
@@ -170,7 +172,7 @@ pub enum Unfit {
 }
 
 impl FigureKind {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Rate,
         Self::Knee,
         Self::Saturation,
@@ -186,6 +188,7 @@ impl FigureKind {
         Self::ServiceP999,
         Self::ServiceMean,
         Self::CpuPerOperation,
+        Self::HostCpu,
     ];
 
     /// As a user names it.
@@ -206,6 +209,7 @@ impl FigureKind {
             Self::ServiceP999 => "service-p99.9",
             Self::ServiceMean => "service-mean",
             Self::CpuPerOperation => "cpu",
+            Self::HostCpu => "host-cpu",
         }
     }
 
@@ -232,7 +236,11 @@ impl FigureKind {
     }
 
     pub fn is_latency(self) -> bool {
-        !self.is_more_better() && self != Self::CpuPerOperation
+        !self.is_more_better() && !self.is_cpu()
+    }
+
+    pub fn is_cpu(self) -> bool {
+        matches!(self, Self::CpuPerOperation | Self::HostCpu)
     }
 
     fn percentile(self) -> Option<f64> {
@@ -276,6 +284,7 @@ impl ComparedRun {
                 (FigureKind::Knee | FigureKind::Saturation, _) => return None,
                 (FigureKind::Throughput, _) => totals.bytes_per_second(),
                 (FigureKind::CpuPerOperation, _) => totals.host_cpu_ns_per_operation()?,
+                (FigureKind::HostCpu, _) => totals.host_cpu_share()?,
                 _ if !kind.percentile().is_none_or(&has) => return None,
                 (_, true) => latency(&service, kind.percentile())?,
                 (_, false) => latency(&response, kind.percentile())?,
@@ -652,7 +661,7 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
             let is_held = !runs().any(|run| is_missed(run));
             is_held.then_some(Unfit::RateAsked)
         }
-        (FigureKind::CpuPerOperation, _) => {
+        (FigureKind::CpuPerOperation | FigureKind::HostCpu, _) => {
             let rate = cell.figure(FigureKind::Rate)?;
             let is_near = (rate.ratio - 1.0).abs() <= SAME_RATE_SHARE;
             (!is_near).then_some(Unfit::OtherRates)

@@ -552,6 +552,12 @@ impl RunTotals {
         self.per_operation(cpu.busy_ns(), &self.lost.cpu)
     }
 
+    /// Of the CPUs of all hosts, the share of the time in which they were busy; 0 to 1.
+    pub fn host_cpu_share(&self) -> Option<f64> {
+        let cpu = self.host.cpu.as_ref()?;
+        (cpu.total_ns() > 0).then(|| cpu.busy_ns() as f64 / cpu.total_ns() as f64)
+    }
+
     /// Fathom's own CPU time per successful operation in nanoseconds.
     pub fn fathom_cpu_ns_per_operation(&self) -> Option<f64> {
         let own_ns = self.host.fathom_user_ns + self.host.fathom_system_ns;

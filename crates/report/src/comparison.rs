@@ -17,17 +17,50 @@ const MARK: &str = "{\"fathom_comparison\":";
 /// Longer names have a line of their own.
 const NAME_WIDTH: usize = 18;
 
-const HEADS: [&str; 9] = [
-    "I/O/s\nbase",
-    "\nother",
-    "\nchange",
-    "p50 ms\nchange",
-    "p99 ms\nbase",
-    "\nother",
-    "\nchange",
-    "CPU\nper I/O",
-    "runs",
-];
+/// Which figures stand in tables and charts, in place of those that nobody tells.
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    /// `None` where there are percentiles.
+    mean: Option<FigureKind>,
+    cpu: FigureKind,
+}
+
+impl Columns {
+    fn of(comparisons: &[Comparison]) -> Self {
+        let cells = || comparisons.iter().flat_map(|one| &one.cells);
+        let is_told = |kind: &FigureKind| cells().any(|cell| cell.figure(*kind).is_some());
+        let first = |kinds: &[FigureKind]| kinds.iter().copied().find(is_told);
+        let has_percentiles = first(&[FigureKind::ResponseP50, FigureKind::ResponseP99]).is_some();
+        let mean = first(&[FigureKind::ResponseMean, FigureKind::ServiceMean]);
+        Self {
+            mean: mean.filter(|_| !has_percentiles),
+            cpu: first(&[FigureKind::CpuPerOperation, FigureKind::HostCpu])
+                .unwrap_or(FigureKind::CpuPerOperation),
+        }
+    }
+
+    fn has(self, kind: FigureKind) -> bool {
+        match kind {
+            FigureKind::ResponseMean | FigureKind::ServiceMean => self.mean == Some(kind),
+            kind if kind.is_cpu() => kind == self.cpu,
+            _ => true,
+        }
+    }
+
+    fn heads(self) -> Vec<&'static str> {
+        let mut heads = vec!["I/O/s\nbase", "\nother", "\nchange"];
+        heads.extend(match self.mean {
+            Some(_) => vec!["mean ms\nbase", "\nother", "\nchange"],
+            None => vec!["p50 ms\nchange", "p99 ms\nbase", "\nother", "\nchange"],
+        });
+        heads.push(match self.cpu {
+            FigureKind::HostCpu => "host\nCPU",
+            _ => "CPU\nper I/O",
+        });
+        heads.push("runs");
+        heads
+    }
+}
 
 /// The table of a comparison and, below it, what it comes to.
 pub fn text(comparison: &Comparison, width: u16) -> String {
@@ -87,14 +120,15 @@ fn rows(comparison: &Comparison, name_width: usize, width: u16) -> String {
         .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width);
-    table.set_header(std::iter::once("load").chain(HEADS));
+    let columns = Columns::of(std::slice::from_ref(comparison));
+    table.set_header(std::iter::once("load").chain(columns.heads()));
     for cell in &comparison.cells {
         let name = if is_long(cell, name_width) {
             ""
         } else {
             &*cell.name
         };
-        table.add_row(std::iter::once(name.to_owned()).chain(cells(cell)));
+        table.add_row(std::iter::once(name.to_owned()).chain(cells(cell, columns)));
     }
     for (place, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 0));
@@ -133,9 +167,8 @@ fn conditions(comparison: &Comparison, width: u16) -> String {
 fn legend(comparison: &Comparison, width: u16) -> String {
     let mut text = String::new();
     let figures = || comparison.cells.iter().flat_map(|cell| &cell.figures);
-    let shown = |figure: &&ComparedFigure| SHOWN.contains(&figure.kind) && figure.unfit.is_some();
-    if figures().any(|figure| shown(&figure)) {
-        let line = "(...): shown, but not compared, because the load fixes this figure or there are too few values";
+    if figures().any(|figure| figure.unfit.is_some()) {
+        let line = "(...): not compared: fixed by the load, or too few samples";
         text += &wrapped(line, width);
     }
     text + &doubtful(comparison, width)
@@ -180,14 +213,7 @@ fn doubtful(comparison: &Comparison, width: u16) -> String {
     loads.into_iter().map(line).collect()
 }
 
-const SHOWN: [FigureKind; 4] = [
-    FigureKind::Rate,
-    FigureKind::ResponseP50,
-    FigureKind::ResponseP99,
-    FigureKind::CpuPerOperation,
-];
-
-fn cells(cell: &Cell) -> [String; HEADS.len()] {
+fn cells(cell: &Cell, columns: Columns) -> Vec<String> {
     let of = |kind: FigureKind, text: &dyn Fn(&ComparedFigure) -> String| {
         cell.figure(kind).map_or("-".to_owned(), text)
     };
@@ -196,31 +222,31 @@ fn cells(cell: &Cell) -> [String; HEADS.len()] {
     let rate = rate.unwrap_or(FigureKind::Rate);
     let base = |figure: &ComparedFigure| value_text(figure.kind, figure.base);
     let other = |figure: &ComparedFigure| value_text(figure.kind, figure.other);
-    let changed = |figure: &ComparedFigure| {
-        let mark = match figure.answer {
-            Answer::Better => " +",
-            Answer::Worse => " !",
-            Answer::CannotTell { .. } => " ?",
-            Answer::Same | Answer::DiffersLess => " =",
-            Answer::TooFew => "",
-        };
-        match figure.unfit {
-            Some(_) => format!("({})", change(figure.ratio)),
-            None => format!("{}{mark}", change(figure.ratio)),
-        }
-    };
+    let all = |kind| [of(kind, &base), of(kind, &other), of(kind, &changed)];
+    let mut texts = Vec::from(all(rate));
+    if columns.mean.is_none() {
+        texts.push(of(FigureKind::ResponseP50, &changed));
+    }
+    texts.extend(all(columns.mean.unwrap_or(FigureKind::ResponseP99)));
+    texts.push(of(columns.cpu, &changed));
     let [one, two] = cell.runs;
-    [
-        of(rate, &base),
-        of(rate, &other),
-        of(rate, &changed),
-        of(FigureKind::ResponseP50, &changed),
-        of(FigureKind::ResponseP99, &base),
-        of(FigureKind::ResponseP99, &other),
-        of(FigureKind::ResponseP99, &changed),
-        of(FigureKind::CpuPerOperation, &changed),
-        format!("{one}/{two}"),
-    ]
+    texts.push(format!("{one}/{two}"));
+    texts
+}
+
+/// With the mark of its answer.
+fn changed(figure: &ComparedFigure) -> String {
+    let mark = match figure.answer {
+        Answer::Better => " +",
+        Answer::Worse => " !",
+        Answer::CannotTell { .. } => " ?",
+        Answer::Same | Answer::DiffersLess => " =",
+        Answer::TooFew => "",
+    };
+    match figure.unfit {
+        Some(_) => format!("({})", change(figure.ratio)),
+        None => format!("{}{mark}", change(figure.ratio)),
+    }
 }
 
 /// In the unit that tables have.
@@ -239,6 +265,7 @@ fn in_unit(kind: FigureKind, value: f64) -> f64 {
         FigureKind::Rate | FigureKind::Knee | FigureKind::Saturation => value,
         FigureKind::Throughput => value / 1e6,
         FigureKind::CpuPerOperation => value / 1e3,
+        FigureKind::HostCpu => value * 100.0,
         _ => value / 1e6,
     }
 }
@@ -248,6 +275,7 @@ fn unit(kind: FigureKind) -> &'static str {
         FigureKind::Rate | FigureKind::Knee | FigureKind::Saturation => "per_s",
         FigureKind::Throughput => "mb_per_s",
         FigureKind::CpuPerOperation => "us",
+        FigureKind::HostCpu => "pct",
         _ => "ms",
     }
 }

@@ -249,7 +249,7 @@ fn at_rate(rate: f64, points: &Points<'_>, name: String) -> ComparedRun {
     let (one, other, share) = between(rate, points).expect("the rate is on all curves");
     let value = |kind: FigureKind| {
         let (from, to) = (one.value(kind)?, other.value(kind)?);
-        let is_such = kind.is_latency() || kind == FigureKind::CpuPerOperation;
+        let is_such = kind.is_latency() || kind.is_cpu();
         match kind {
             FigureKind::Rate => Some(rate),
             _ => (is_such && from > 0.0 && to > 0.0)

@@ -31,6 +31,10 @@ impl Comparison {
             let means = [FigureKind::ResponseMean, FigureKind::ServiceMean];
             told.extend(means.iter().find_map(|kind| self.told(*kind)));
         }
+        // Where nobody tells how many CPUs there are.
+        if self.told(FigureKind::CpuPerOperation).is_none() {
+            told.extend(self.told(FigureKind::HostCpu));
+        }
         let mut text = format!("`{other}` against `{base}`, {runs}: ");
         text += &match (told.is_empty(), self.closed_loop()) {
             (_, Some(closed)) => closed,
@@ -244,6 +248,7 @@ impl FigureKind {
             Self::ServiceP999 => "service p99.9",
             Self::ServiceMean => "service mean",
             Self::CpuPerOperation => "CPU per I/O",
+            Self::HostCpu => "host CPU",
         }
     }
 }

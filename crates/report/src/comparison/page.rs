@@ -1,6 +1,6 @@
 //! Comparisons on one page, in one file, that fetches nothing: the sentences, bars in percent of the base, curves over one
 //! another, and all figures.
-use super::{unfit_name, unit, value_text};
+use super::{Columns, unfit_name, unit, value_text};
 use crate::html::page;
 use crate::html::text::{Escaped, Sentence, Short, json_for_script};
 use analysis::words::counted;
@@ -15,13 +15,16 @@ const NOT_IN_TURN: &str = "The sides were not run in turn: what changed with the
 const IN_TURN: &str = "The sides were run in turn, in random order within each block: what the day brought fell on all of them.";
 
 /// The figures that have bars.
-const CHARTS: [FigureKind; 6] = [
+const CHARTS: [FigureKind; 9] = [
     FigureKind::Rate,
     FigureKind::Knee,
     FigureKind::Saturation,
     FigureKind::ResponseP50,
     FigureKind::ResponseP99,
+    FigureKind::ResponseMean,
+    FigureKind::ServiceMean,
     FigureKind::CpuPerOperation,
+    FigureKind::HostCpu,
 ];
 
 #[derive(Serialize)]
@@ -71,7 +74,9 @@ struct Curve<'a> {
 /// Where there are none.
 pub fn page(comparisons: &[Comparison], out: &mut dyn Write) -> io::Result<()> {
     let base = &comparisons[0].base;
-    let figures = CHARTS.iter().filter_map(|kind| bars(comparisons, *kind));
+    let columns = Columns::of(comparisons);
+    let figures = CHARTS.iter().filter(|kind| columns.has(**kind));
+    let figures = figures.filter_map(|kind| bars(comparisons, *kind));
     let data = Data {
         base,
         figures: figures.collect(),
@@ -270,6 +275,7 @@ fn titled(kind: FigureKind) -> String {
     match unit(kind) {
         "ms" => format!("{}, ms", kind.title()),
         "us" => format!("{}, µs", kind.title()),
+        "pct" => format!("{}, %", kind.title()),
         _ => kind.title().to_owned(),
     }
 }

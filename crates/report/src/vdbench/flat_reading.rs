@@ -87,6 +87,13 @@ impl Row<'_> {
         read / (read + written).max(f64::MIN_POSITIVE)
     }
 
+    /// The original writes user time alone into `cpu_used`.
+    fn host_cpu(&self) -> Option<f64> {
+        let parts = ["cpu_user", "cpu_kernel"].map(|name| self.number(name));
+        let [user, system] = parts;
+        Some((user? + system?) / 100.0).filter(|share| *share > 0.0)
+    }
+
     /// `None` for an interval, and for what is no row.
     fn run(&self) -> Option<ComparedRun> {
         if self.words.len() != self.header.len() || !self.word("Interval")?.starts_with("avg") {
@@ -108,6 +115,7 @@ impl Row<'_> {
                 FigureKind::ServiceMean,
                 self.number("resp").map(|ms| ms * 1e6),
             ),
+            (FigureKind::HostCpu, self.host_cpu()),
         ] {
             values[kind as usize] = value;
         }
@@ -187,9 +195,9 @@ mod tests {
 
     #[test]
     fn columns_of_file_systems_are_read() {
-        let text = "tod timestamp Run Interval ReqRate Rate Resp MB/sec Read_rate Write_rate Xfersize\n\
-            07:49:49.1 x format_for_rd1 avg_2-1 9999988.0 79.0 0.0863 1.0 0.0 79.0 13428\n\
-            07:49:51.1 x rd1 avg_2-3 1000.0 1000.0 0.25 4.0 750.0 250.0 4096\n";
+        let text = "tod timestamp Run Interval ReqRate Rate Resp MB/sec Read_rate Write_rate Xfersize cpu_used cpu_user cpu_kernel\n\
+            07:49:49.1 x format_for_rd1 avg_2-1 9999988.0 79.0 0.0863 1.0 0.0 79.0 13428 1 1 1\n\
+            07:49:51.1 x rd1 avg_2-3 1000.0 1000.0 0.25 4.0 750.0 250.0 4096 3.0 3.0 4.5\n";
         assert!(is_flatfile(text));
         let runs = runs_of_flatfile(text).unwrap();
         let [run] = &*runs else { panic!("{runs:?}") };
@@ -199,6 +207,9 @@ mod tests {
         );
         let mean_ns = run.values[FigureKind::ServiceMean as usize];
         assert_eq!(mean_ns, Some(250_000.0));
+        // User time and that of the system.
+        let cpu = run.values[FigureKind::HostCpu as usize];
+        assert_eq!(cpu, Some(0.075));
         assert_eq!(
             (&*run.load.swept, run.load.operation_bytes),
             (&[][..], 4096.0)

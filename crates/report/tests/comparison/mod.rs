@@ -232,3 +232,22 @@ fn a_load_takes_two_lines_of_a_terminal_at_most_and_curves_are_of_one_family() {
     let Some(opened) = open(&page) else { return };
     assert_eq!(opened.console(), [""; 0]);
 }
+
+#[test]
+fn means_have_columns_where_there_are_no_percentiles() {
+    let of = |mean_ns: f64| {
+        let mut side = rates("a", None);
+        for run in &mut side.runs {
+            run.values[FigureKind::ResponseP99 as usize] = None;
+            run.values[FigureKind::ServiceMean as usize] = Some(mean_ns);
+            run.values[FigureKind::HostCpu as usize] = Some(0.25);
+        }
+        side
+    };
+    let comparison = compare(&of(2e6), &of(3e6), &Comparing::default());
+    let text = comparison::text(&comparison, 80);
+    assert!(text.contains("mean ms") && !text.contains("p99"), "{text}");
+    assert!(text.contains("2.000 3.000 +50.0 %"), "{text}");
+    let csv = comparison::csv(&[comparison]);
+    assert!(csv.contains("host-cpu,pct,1,1,25.000000"), "{csv}");
+}
