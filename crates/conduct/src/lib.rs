@@ -106,6 +106,20 @@ pub trait Host {
 
     /// From now on these streams of the run issue nothing; with failed ones end those that end with them.
     fn retire(&mut self, streams: &[usize], have_failed: bool);
+
+    /// Nothing more is asked of it. What whoever leads does of this by itself is not told.
+    fn leave(&mut self) -> Left {
+        Left::default()
+    }
+}
+
+/// What a machine has to say when it is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// Lines for the user, each with its severity in front.
+    pub notes: Vec<String>,
+    /// Why the first target was refused at whose path something else stood than was examined.
+    pub refused: Option<String>,
 }
 
 /// What a machine says to a question.

@@ -6,16 +6,17 @@ use crate::printing;
 use crate::records::Records;
 use crate::refusals::{is_unusable, refusal_text};
 use crate::standing;
-use crate::{joining, machine};
+use crate::{joining, lints, machine, removal};
 use conduct::machine::Approach;
-use conduct::{LocalHost, OperationSink};
+use conduct::{Left, LocalHost, OperationSink};
 use door::Grants;
-use engine::{BackendChoice, BackendKind};
-use fleet::{Machine, Order, Ready, Refusal};
+use engine::{BackendChoice, BackendKind, WorkerRule};
+use fleet::{Examined, Machine, Order, Ready, Refusal};
 use host::guard::{Overwrite, Refused};
 use host::{Storage, SysRoot};
+use lang::Language;
 use measure::HostId;
-use plan::{BoundPlan, Facts, Plan, TargetId};
+use plan::{BoundPlan, Diagnostic, Facts, Plan, TargetId};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ pub fn main(options: &AgentOptions) -> Exit {
 /// The machine that this process is on.
 #[derive(Default)]
 struct Here {
-    examined: Option<Examined>,
+    looked_at: Option<LookedAt>,
     /// What is kept of what was written, once nothing is written any more.
     kept: Option<(Records, Arc<Grants>)>,
     /// Whether a run may have written.
@@ -53,7 +54,7 @@ struct Here {
 }
 
 /// What was found before anything is granted.
-struct Examined {
+struct LookedAt {
     /// Where targets of other hosts are nothing.
     plan: BoundPlan,
     choice: BackendChoice,
@@ -77,7 +78,7 @@ impl Machine for Here {
         conduct::machine::facts(&seen, &Storage::real())
     }
 
-    fn examine(&mut self, order: &Order) -> Result<Vec<String>, Refusal> {
+    fn examine(&mut self, order: &Order) -> Result<Examined, Refusal> {
         let root = SysRoot::real();
         let mut plan = BoundPlan::clone(&order.plan);
         plan.plan = plan.plan.seen_from(Some(order.host as usize));
@@ -93,6 +94,7 @@ impl Machine for Here {
         conduct::machine::check_demands(&plan, choice.kind, &root).map_err(misfit)?;
         let reaches = !matches!(choice.kind, BackendKind::Null | BackendKind::Sim);
         let rule = machine::worker_rule(order.workers);
+        let found = lints(order, &plan, &choice, rule)?;
         let descriptors = match reaches {
             true => descriptors::share_out(&plan, &choice, rule, &root).map_err(misfit)?,
             false => Descriptors::UNLIMITED,
@@ -103,13 +105,13 @@ impl Machine for Here {
             Some(approach) => host::guard::unused_words(&approach.examinations, &overwrite),
             None => order.overwrite.clone(),
         };
-        self.examined = Some(Examined {
+        self.looked_at = Some(LookedAt {
             plan,
             choice,
             descriptors,
             approach,
         });
-        Ok(unused)
+        Ok(Examined { unused, found })
     }
 
     fn grant(
@@ -118,7 +120,7 @@ impl Machine for Here {
         overwrite: &[String],
         operations: Option<Box<dyn OperationSink>>,
     ) -> Result<(Ready, LocalHost), Refusal> {
-        let examined = self.examined.take();
+        let examined = self.looked_at.take();
         let examined = examined.ok_or_else(|| misfit("nothing was examined".to_owned()))?;
         let mut notes = Vec::new();
         let (grants, records) = match &examined.approach {
@@ -142,15 +144,39 @@ impl Machine for Here {
         self.has_begun = true;
     }
 
-    fn leave(&mut self, _order: &Order, host: LocalHost) {
+    fn leave(&mut self, order: &Order, host: LocalHost, is_stuck: bool) -> Left {
         // Closes what is open.
         drop(host);
-        if let Some((records, grants)) = self.kept.take()
-            && self.has_begun
-        {
+        let Some((records, grants)) = self.kept.take() else {
+            return Left::default();
+        };
+        let notes = match is_stuck {
+            true => Vec::new(),
+            false => removal::remove_made(&order.plan, &grants),
+        };
+        if self.has_begun {
             records.keep_parts(&SysRoot::real(), &grants);
         }
+        Left {
+            notes,
+            refused: grants.door().refused().map(str::to_owned),
+        }
     }
+}
+
+/// What lints say of this machine's part. Those at the level of errors refuse nothing here: the one that leads prints them
+/// at the words that they are about.
+fn lints(
+    order: &Order,
+    plan: &BoundPlan,
+    choice: &BackendChoice,
+    rule: WorkerRule,
+) -> Result<Vec<Diagnostic>, Refusal> {
+    let selection = lints::selection(&order.lints).map_err(misfit)?;
+    let language = (Language::of(&order.language), &selection);
+    let folder = order.results.as_deref();
+    let storage = Storage::real();
+    Ok(lints::judge(plan, choice, rule, folder, language, &storage))
 }
 
 fn words(words: &[String]) -> Result<Overwrite, Refusal> {
@@ -203,7 +229,7 @@ fn refusal(order: &Order, plan: &BoundPlan, mut refused: Refused) -> Refusal {
 
 fn ready(
     order: &Order,
-    examined: &Examined,
+    examined: &LookedAt,
     grants: &Arc<Grants>,
     notes: Vec<String>,
 ) -> (Ready, LocalHost) {

@@ -3,6 +3,7 @@ mod text;
 
 use crate::arguments::{CheckOptions, Common};
 use crate::exit::{Exit, fail};
+use crate::hosts::Judging;
 use crate::launch::planned_seconds;
 use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
@@ -157,7 +158,7 @@ pub fn main(options: &CheckOptions) -> Exit {
     };
     let joined = match (&reading.plan, options.connect) {
         (Some(plan), true) if plan.is_spread() && reading.run_blockers.is_empty() => {
-            Some(connect(options, plan, &reading.sources))
+            Some(connect(options, plan, &reading))
         }
         _ => None,
     };
@@ -172,7 +173,7 @@ pub fn main(options: &CheckOptions) -> Exit {
     }
     let (joined, told) = match joined {
         None => (None, None),
-        Some(Ok(bound)) => (Some(Exit::Fine), Some(Looked::told(bound))),
+        Some(Ok((bound, found))) => (Some(Exit::Fine), Some(Looked::told(bound, found))),
         Some(Err(refused)) => (Some(refused.exit), Some(Looked::refused(&refused))),
     };
     let looked = match (told, plan) {
@@ -231,12 +232,13 @@ fn read(options: &CheckOptions) -> Result<(Reading, LintSelection), String> {
 
 impl Looked {
     /// What hosts have told of their targets.
-    fn told(bound: BoundPlan) -> Self {
+    fn told(bound: BoundPlan, diagnostics: Vec<Diagnostic>) -> Self {
         let hosts = plan::counted(bound.plan.hosts.len() as u64, "host");
         errln!("{hosts} told, and nothing stands against the job there");
         Self {
             stand_ins: vec![StandIn::None; bound.targets.len()],
             plan: Some(bound),
+            diagnostics,
             ..Self::default()
         }
     }
@@ -263,14 +265,20 @@ impl Looked {
 fn connect(
     options: &CheckOptions,
     plan: &Plan,
-    sources: &SourceMap,
-) -> Result<BoundPlan, hosts::Refused> {
+    reading: &Reading,
+) -> Result<(BoundPlan, Vec<Diagnostic>), hosts::Refused> {
+    let sources = &reading.sources;
+    let judging = Judging {
+        language: reading.language(),
+        results: Some(&options.output),
+    };
     let common = Common {
         fleet: options.fleet.clone(),
+        lints: options.lints.clone(),
         ..Common::default()
     };
-    let refused = match hosts::settle(plan, &common, sources) {
-        Ok((bound, _)) => return Ok(bound),
+    let refused = match hosts::settle(plan, &common, sources, judging) {
+        Ok((bound, fleet)) => return Ok((bound, fleet.found)),
         Err(refused) => refused,
     };
     if let Some(path) = &options.write_overwrite {

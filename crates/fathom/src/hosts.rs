@@ -5,14 +5,16 @@ use crate::joining::{self, Joined};
 use crate::{machine, render};
 use conduct::{Clock, Host, LocalLead, OperationSink};
 use engine::BackendKind;
-use fleet::{Gathering, Order, PipeLine, Piped, Ready, Refusal, Several};
+use fleet::{Examined, Gathering, Order, PipeLine, Piped, Ready, Refusal, Several};
+use lang::Language;
 use measure::{ExecutionTarget, HostFacts, HostId};
 use plan::{
     Alignment, BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Origin, Plan, PlanHost, Preparation,
-    SourceMap, TargetFacts, TargetId, TargetKind,
+    Severity, SourceMap, TargetFacts, TargetId, TargetKind,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +29,16 @@ pub struct Fleet {
     /// Of the first host.
     pub kind: BackendKind,
     pub workers: u32,
+    /// What lints say of the hosts.
+    pub found: Vec<Diagnostic>,
+}
+
+/// What lints need of a job beside its plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Judging<'a> {
+    pub language: Language,
+    /// Where the results go.
+    pub results: Option<&'a Path>,
 }
 
 impl Fleet {
@@ -113,6 +125,7 @@ pub fn settle(
     plan: &Plan,
     common: &Common,
     sources: &SourceMap,
+    judging: Judging<'_>,
 ) -> Result<(BoundPlan, Fleet), Refused> {
     let mut refusals = Vec::new();
     let mut machines = reach(plan, common, &mut refusals)?;
@@ -131,13 +144,16 @@ pub fn settle(
     }
     let found = shared(&plan.plan, &facts);
     render::print(&found, sources);
-    let words = examine(common, &plan, &mut machines, &mut refusals)?;
+    let (words, judged) = examine((common, judging), &plan, &mut machines, &mut refusals)?;
+    let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
+    let errors: Vec<Diagnostic> = judged.iter().filter(is_error).cloned().collect();
+    render::print(&errors, sources);
     let ready = grant(&mut machines, &words, &mut refusals);
     refusals.extend(written_twice(&plan, &ready));
     if !refusals.is_empty() {
         return Err(refuse(refusals));
     }
-    if !misfits.is_empty() || !found.is_empty() {
+    if !misfits.is_empty() || !found.is_empty() || !errors.is_empty() {
         return Err(Exit::Usage.into());
     }
     for (host, ready) in &ready {
@@ -145,7 +161,8 @@ pub fn settle(
         let notes = ready.notes.iter();
         notes.for_each(|note| errln!("note: host `{name}`: {note}"));
     }
-    let fleet = together(&plan, machines, ready);
+    let mut fleet = together(&plan, machines, ready);
+    fleet.found = judged;
     Ok((plan, fleet))
 }
 
@@ -382,13 +399,13 @@ fn facts(plan: &mut Plan, machines: &mut Reached, refusals: &mut Vec<(String, Re
 }
 
 /// Has every host look at its part. Gives the words that each may use: one without a host counts where exactly one host
-/// has such a target.
+/// has such a target. Beside them stands what lints say.
 fn examine(
-    common: &Common,
+    (common, judging): (&Common, Judging<'_>),
     plan: &BoundPlan,
     machines: &mut Reached,
     refusals: &mut Vec<(String, Refusal)>,
-) -> Result<Vec<Vec<String>>, Refused> {
+) -> Result<(Vec<Vec<String>>, Vec<Diagnostic>), Refused> {
     let overwrite = host::guard::Overwrite::from_arguments(&common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
     let hosts = &plan.plan.hosts;
@@ -396,29 +413,12 @@ fn examine(
         .iter()
         .map(|host| words_for(host, hosts, &overwrite.words))
         .collect();
-    let nonce = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as u64);
-    let (backend, workers, silence) = (&common.backend, common.workers, common.fleet.host_timeout);
-    let shared = Arc::new(plan.clone());
-    let unused = ask_all(machines, refusals, |host, piped| {
-        let order = Order {
-            plan: Arc::clone(&shared),
-            host,
-            backend: backend.clone(),
-            workers,
-            silence_ns: silence.as_nanos() as u64,
-            nonce,
-            overwrite: asked[host as usize].clone(),
-        };
-        let examined = piped.examine(&order);
-        examined.map_err(|error| lost(&error)).and_then(|told| told)
-    });
+    let examined = ask_parts((common, judging), plan, &asked, machines, refusals);
     let is_whole = refusals.is_empty();
     let uses = |host: HostId, word: &String| {
-        let of_host = unused.iter().find(|(one, _)| *one == host);
+        let of_host = examined.iter().find(|(one, _)| *one == host);
         asked[host as usize].contains(word)
-            && of_host.is_some_and(|(_, unused)| !unused.contains(word))
+            && of_host.is_some_and(|(_, examined)| !examined.unused.contains(word))
     };
     for word in &overwrite.words {
         let bare = bare(word, hosts);
@@ -448,7 +448,59 @@ fn examine(
         let words = words.filter(|word| uses(host as HostId, word));
         words.cloned().collect()
     };
-    Ok((0..hosts.len()).map(granted).collect())
+    let granted = (0..hosts.len()).map(granted).collect();
+    Ok((granted, judged(&examined, hosts)))
+}
+
+fn ask_parts(
+    (common, judging): (&Common, Judging<'_>),
+    plan: &BoundPlan,
+    asked: &[Vec<String>],
+    machines: &mut Reached,
+    refusals: &mut Vec<(String, Refusal)>,
+) -> Vec<(HostId, Examined)> {
+    let hosts = &plan.plan.hosts;
+    let nonce = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64);
+    let (backend, workers, silence) = (&common.backend, common.workers, common.fleet.host_timeout);
+    let shared = Arc::new(plan.clone());
+    ask_all(machines, refusals, |host, piped| {
+        let order = Order {
+            plan: Arc::clone(&shared),
+            host,
+            backend: backend.clone(),
+            workers,
+            silence_ns: silence.as_nanos() as u64,
+            nonce,
+            overwrite: asked[host as usize].clone(),
+            lints: common.lints.words.clone(),
+            language: judging.language.name().to_owned(),
+            // Those of this machine alone are on a storage that its own agent knows.
+            results: judging
+                .results
+                .filter(|_| hosts[host as usize].reach.is_none())
+                .map(Path::to_owned),
+        };
+        let examined = piped.examine(&order);
+        examined.map_err(|error| lost(&error)).and_then(|told| told)
+    })
+}
+
+/// What lints say of each host, with its name where there are several.
+fn judged(examined: &[(HostId, Examined)], hosts: &[PlanHost]) -> Vec<Diagnostic> {
+    let of_host = |(host, examined): &(HostId, Examined)| {
+        let name = hosts[*host as usize].name.clone();
+        let found = examined.found.clone().into_iter();
+        found.map(move |mut one| {
+            one.message = format!("host `{name}`: {}", one.message);
+            one
+        })
+    };
+    match examined {
+        [(_, only)] if hosts.len() == 1 => only.found.clone(),
+        several => several.iter().flat_map(of_host).collect(),
+    }
 }
 
 /// The words that concern a host: its own without its name, and those that name no host.
@@ -514,6 +566,7 @@ fn together(plan: &BoundPlan, machines: Reached, ready: Vec<(HostId, Box<Ready>)
         backend: (names.join(" + "), reasons.join("; ")),
         kind: kind.unwrap_or(BackendKind::Uring),
         workers,
+        found: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::descriptors::{self, Descriptors};
 use crate::exit::{Exit, fail};
 use crate::face::{Beside, Ended, Face, Job};
 use crate::fill::{self, Fill};
-use crate::hosts::{self, Fleet};
+use crate::hosts::{self, Fleet, Judging};
 use crate::job_files::{self, JobFiles};
 use crate::marks::Inbox;
 use crate::outputs::{self, Outputs};
@@ -20,8 +20,8 @@ use crate::written_states::WrittenStates;
 use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
 use conduct::machine::Approach;
 use conduct::{
-    CommandSettings, Control, Crew, LocalHost, LocalLead, Outcome, SimulatedHost, SinkError, Tempo,
-    go_on, planned_ns,
+    CommandSettings, Control, Crew, Left, LocalHost, LocalLead, Outcome, SimulatedHost, SinkError,
+    Tempo, go_on, planned_ns,
 };
 use door::{Door, Grants};
 use engine::{BackendChoice, BackendKind};
@@ -165,23 +165,23 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
     let opening = earlier.as_ref().map(|earlier| earlier.remark(&started));
     let opening = opening.unwrap_or_else(|| Event::ExecutionStarted(started.clone()));
     let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
-    let findings = launch.findings.printed.iter().chain(&settled.found);
     let opened = sinks
         .take(&opening)
-        .and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks))
+        .and_then(|()| record(launch, &settled, started.unix_ns, &mut sinks))
         .and_then(|()| sinks.settle());
-    let outcome = match opened {
+    let (outcome, left) = match opened {
         Ok(()) => {
             settled.records.announce(storage.root(), &settled.grants);
             let (mut host, states) = host(launch, &settled, &started, clock, (&job, &beside));
             let mut timetable = Timetable::new(launch.common.timed(), &control);
-            go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
+            let outcome = go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
                 timetable.on_event(event);
                 end_run(event, states.as_ref(), &trigger, &mut sinks)
-            })
+            });
+            (outcome, host.leave())
         }
-        Err(error) => Outcome::failed(error.to_string()),
+        Err(error) => (Outcome::failed(error.to_string()), Left::default()),
     };
     let outcome = settle_sinks(outcome, &mut sinks);
     let fills = fills_of(&settled);
@@ -190,15 +190,14 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         false => fill::are_in_place(&settled.plan, &fills, &settled.grants),
     };
     leave(launch, &settled, storage.root(), &outcome);
+    let refused = refused_by(&settled, left);
     // No run was going.
     trigger.carry_out();
+    let is_shown = are_there.is_ok() && !outcome.left_outstanding;
+    let shown = if is_shown { fills.as_slice() } else { &[] };
     let ended = (&outcome, trigger.has_fired());
-    let shown = match are_there {
-        Ok(()) if !outcome.left_outstanding => fills.as_slice(),
-        _ => &[],
-    };
     let exit = conclude(launch, sinks, ended, shown, &outputs);
-    let exit = guarded(exit, &outcome, are_there, settled.grants.door());
+    let exit = guarded(exit, &outcome, are_there, refused);
     // Who does not want to wait for operations does not want to wait for files to close either.
     if outcome.left_outstanding || control.is_urgent() {
         stop::leave(exit);
@@ -206,16 +205,30 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
     exit
 }
 
+/// Says what machines had to say at the end, and gives why a target was refused in mid-run, here or on one of them.
+fn refused_by(settled: &Settled, left: Left) -> Option<String> {
+    left.notes.iter().for_each(|note| errln!("{note}"));
+    let here = settled.grants.door().refused();
+    here.map(str::to_owned).or(left.refused)
+}
+
 /// The exit code where something else stands at a path than was examined.
-fn guarded(exit: Exit, outcome: &Outcome, are_there: Result<(), String>, door: &Door) -> Exit {
+fn guarded(
+    exit: Exit,
+    outcome: &Outcome,
+    are_there: Result<(), String>,
+    refused: Option<String>,
+) -> Exit {
     match (exit, are_there) {
         // Nothing was looked at.
         _ if outcome.left_outstanding => exit,
         // Failures of operations are what followed from it.
-        (Exit::Failed | Exit::JobsFailed(_), _) if door.has_refused() => match door.refused() {
-            Some(reason) if !printing::ends_with(reason) => fail(Exit::Guard, reason),
-            _ => Exit::Guard,
-        },
+        (Exit::Failed | Exit::JobsFailed(_), _) if let Some(reason) = refused => {
+            match printing::ends_with(&reason) {
+                false => fail(Exit::Guard, &reason),
+                true => Exit::Guard,
+            }
+        }
         (Exit::Fine, Err(reason)) => fail(Exit::Guard, &reason),
         (exit, _) => exit,
     }
@@ -237,7 +250,8 @@ fn leave(launch: &Launch, settled: &Settled, root: &SysRoot, outcome: &Outcome) 
         tell_unfinished(launch, settled);
         return;
     }
-    removal::remove_made(&settled.plan, &settled.grants);
+    let told = removal::remove_made(&settled.plan, &settled.grants);
+    told.iter().for_each(|line| errln!("{line}"));
     let Err(failures) = settled.records.keep(root, &settled.grants, outcome) else {
         return;
     };
@@ -494,8 +508,13 @@ fn print_warnings(launch: &Launch, found: &[Diagnostic]) {
 /// The same where other hosts do the work: what is here is not touched.
 fn settle_spread(launch: &Launch) -> Result<Settled, Exit> {
     let labels = labels(&launch.common.label).map_err(|message| fail(Exit::Usage, &message))?;
-    let (plan, fleet) = hosts::settle(&launch.plan, &launch.common, &launch.sources)
-        .map_err(|refused| refused.exit)?;
+    let judging = Judging {
+        language: launch.findings.language,
+        results: launch.folder.as_deref(),
+    };
+    let settled = hosts::settle(&launch.plan, &launch.common, &launch.sources, judging);
+    let (plan, mut fleet) = settled.map_err(|refused| refused.exit)?;
+    let found = std::mem::take(&mut fleet.found);
     Ok(Settled {
         plan,
         grants: Arc::new(Grants::none()),
@@ -508,7 +527,7 @@ fn settle_spread(launch: &Launch) -> Result<Settled, Exit> {
         records: Records::default(),
         descriptors: Descriptors::UNLIMITED,
         fleet: Some(fleet),
-        found: Vec::new(),
+        found,
         passed: Passed::default(),
     })
 }
@@ -550,12 +569,13 @@ fn approach(
 }
 
 /// Whoever reads the report later has not seen the console.
-fn record<'a>(
-    findings: impl Iterator<Item = &'a Diagnostic>,
-    passed: &Passed,
+fn record(
+    launch: &Launch,
+    settled: &Settled,
     unix_ns: u64,
     sinks: &mut Sinks,
 ) -> Result<(), SinkError> {
+    let findings = launch.findings.printed.iter().chain(&settled.found);
     for finding in findings.filter(|finding| finding.severity == Severity::Warning) {
         sinks.take_quietly(&Event::Remark(Remark {
             run: None,
@@ -565,7 +585,7 @@ fn record<'a>(
             message: finding.message.clone(),
         }))?;
     }
-    passed.record(unix_ns, sinks)
+    settled.passed.record(unix_ns, sinks)
 }
 
 fn refusal_exit(refused: &Refused, face: &dyn Face) -> Exit {

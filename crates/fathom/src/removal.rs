@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Removes the files that the plan names, as far as this execution has made them: what was there before, and what took
-/// the place of ours, stays and is named.
-pub fn remove_made(plan: &BoundPlan, grants: &Grants) {
+/// the place of ours, stays and is named in lines for the user.
+pub fn remove_made(plan: &BoundPlan, grants: &Grants) -> Vec<String> {
+    let mut told = Vec::new();
     let asked: BTreeSet<_> = plan.plan.steering.remove_made.iter().copied().collect();
     for id in asked {
         let target = plan.plan.target(id);
@@ -18,20 +19,19 @@ pub fn remove_made(plan: &BoundPlan, grants: &Grants) {
         };
         let remove = || entry.set_aside().and_then(|aside| entry.unlink(aside));
         let removed = door::waiting::on(&target.path, remove);
-        if let Err(reason) = removed {
-            tell(&target.path, &reason);
-        }
+        told.extend(removed.err().and_then(|reason| text(&target.path, &reason)));
     }
+    told
 }
 
-fn tell(path: &Path, reason: &RemoveError) {
+fn text(path: &Path, reason: &RemoveError) -> Option<String> {
     let path = path.display();
     match reason {
-        RemoveError::Gone => {}
-        RemoveError::NotOurs => {
-            errln!("note: `{path}` is left in place: it was there before");
-        }
-        RemoveError::Io(error) => errln!("warning: `{path}` cannot be removed: {error}"),
-        reason => errln!("warning: `{path}` is left in place: {reason}"),
+        RemoveError::Gone => None,
+        RemoveError::NotOurs => Some(format!(
+            "note: `{path}` is left in place: it was there before"
+        )),
+        RemoveError::Io(error) => Some(format!("warning: `{path}` cannot be removed: {error}")),
+        reason => Some(format!("warning: `{path}` is left in place: {reason}")),
     }
 }

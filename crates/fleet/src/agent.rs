@@ -1,8 +1,8 @@
 //! The machine at the far end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, Outlet, PipeLine};
 use crate::operations::OverLine;
-use crate::words::{Ask, Order, Ready, Records, Refusal, Tell, put_back, read, written};
-use conduct::{Answer, Clock, Control, Host, HostError, OperationSink, Part, Ticks};
+use crate::words::{Ask, Examined, Order, Ready, Records, Refusal, Tell, put_back, read, written};
+use conduct::{Answer, Clock, Control, Host, HostError, Left, OperationSink, Part, Ticks};
 use measure::HostId;
 use plan::{Facts, Plan, RunId};
 use std::io::{self, Read, Write};
@@ -22,12 +22,11 @@ pub trait Machine {
     /// What the targets of a host of the plan are here.
     fn facts(&mut self, plan: &Plan, host: HostId) -> Facts;
 
-    /// Looks whether the machine can do its part of an order, and at the targets. Gives the words of the order that name no
-    /// target here.
+    /// Looks whether the machine can do its part of an order, and at the targets.
     ///
     /// # Errors
     /// All that stands against it.
-    fn examine(&mut self, order: &Order) -> Result<Vec<String>, Refusal>;
+    fn examine(&mut self, order: &Order) -> Result<Examined, Refusal>;
 
     /// Grants what was examined, where these words allow it. The host tells `operations` of single ones.
     ///
@@ -43,8 +42,9 @@ pub trait Machine {
     /// The first run is about to be set up.
     fn begin(&mut self, order: &Order);
 
-    /// Nothing is asked of the host any more; the last run may have been cut off.
-    fn leave(&mut self, order: &Order, host: Self::Host);
+    /// Nothing is asked of the host any more; the last run may have been cut off. `is_stuck` where operations are still out:
+    /// then no target is touched.
+    fn leave(&mut self, order: &Order, host: Self::Host, is_stuck: bool) -> Left;
 }
 
 /// Does what it is asked over a line, and tells what happens.
@@ -59,6 +59,8 @@ pub struct Agent<L, M: Machine> {
     host: Option<Part<M::Host>>,
     run: Option<Going>,
     has_begun: bool,
+    /// Whether operations of the last run were still out at its end.
+    is_stuck: bool,
     /// What an urgent end of a run sets.
     control: Control,
     /// When, on the clock of the host, too, where there is one.
@@ -99,6 +101,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
             host: None,
             run: None,
             has_begun: false,
+            is_stuck: false,
             control,
             heard: (Instant::now(), None),
             is_doubted: false,
@@ -197,8 +200,8 @@ impl<L: Line, M: Machine> Agent<L, M> {
             }
             Ask::Alive => self.tell(&Tell::Alive),
             Ask::Leave => {
-                self.leave();
-                self.tell(&Tell::Left);
+                let left = self.leave();
+                self.tell(&Tell::Left(left));
             }
             // Whoever reads the line has said so to the control already.
             Ask::Hurry => {}
@@ -308,6 +311,9 @@ impl<L: Line, M: Machine> Agent<L, M> {
         let (number, end_ns) = (number.max(run.next), end_ns.max(run.from_ns + 1));
         let control = self.control.clone();
         let ended = self.ask_host(|host| told(host.finish(number, end_ns, &control)));
+        self.is_stuck = ended
+            .as_ref()
+            .is_ok_and(|ended| ended.drained.has_given_up());
         self.tell_troubles();
         self.tell(&Tell::Ended(ended.map(Box::new)));
     }
@@ -380,10 +386,14 @@ impl<L: Line, M: Machine> Agent<L, M> {
     }
 
     /// Leaves the host as it is to be left.
-    fn leave(&mut self) {
+    fn leave(&mut self) -> Left {
         self.run = None;
-        if let (Some(order), Some(host)) = (self.order.take(), self.host.take()) {
-            self.machine.leave(&order, host.into_machine());
+        match (self.order.take(), self.host.take()) {
+            (Some(order), Some(host)) => {
+                let host = host.into_machine();
+                self.machine.leave(&order, host, self.is_stuck)
+            }
+            _ => Left::default(),
         }
     }
 }

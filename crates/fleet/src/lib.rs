@@ -18,4 +18,4 @@ pub use line::{FRAME_BYTES_MAX, Line, LineError, MARK, PipeLine, frame, skip_to,
 pub use operations::Gathering;
 pub use piped::{Piped, lead};
 pub use several::Several;
-pub use words::{Order, Ready, Refusal};
+pub use words::{Examined, Order, Ready, Refusal};

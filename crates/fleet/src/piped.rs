@@ -1,8 +1,8 @@
 //! A machine as it is seen from the near end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
 use crate::operations::Gathering;
-use crate::words::{Ask, Order, Ready, Refusal, Tell, of_order, read, written};
-use conduct::{Answer, Control, Host, HostError, Prepared, SetPoint};
+use crate::words::{Ask, Examined, Order, Ready, Refusal, Tell, of_order, read, written};
+use conduct::{Answer, Control, Host, HostError, Left, Prepared, SetPoint};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun, Facts, Plan};
 use std::collections::BTreeMap;
@@ -30,12 +30,12 @@ pub struct Piped<L: Line> {
     operations: Option<Gathering>,
     /// Before the first run.
     facts: Option<Facts>,
-    examined: Option<Result<Vec<String>, Refusal>>,
+    examined: Option<Result<Examined, Refusal>>,
     granted: Option<Result<Box<Ready>, Refusal>>,
     question: u64,
     /// What its clock showed, and when that was heard here.
     time: Option<(u64, u64)>,
-    left: bool,
+    left: Option<Left>,
     told: ToldOfRun,
 }
 
@@ -156,7 +156,7 @@ impl<L: Line> Piped<L> {
             operations: None,
             question: 0,
             time: None,
-            left: false,
+            left: None,
             facts: None,
             examined: None,
             granted: None,
@@ -222,11 +222,11 @@ impl<L: Line> Piped<L> {
         self.await_answer(PATIENCE, |told| told.facts.take())
     }
 
-    /// Has it look at its part of an order; gives the words that name no target of it.
+    /// Has it look at its part of an order.
     ///
     /// # Errors
     /// When it does not answer.
-    pub fn examine(&mut self, order: &Order) -> Result<Result<Vec<String>, Refusal>, LineError> {
+    pub fn examine(&mut self, order: &Order) -> Result<Result<Examined, Refusal>, LineError> {
         {
             let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
             of_order(order).for_each(|ask| self.ask(&ask));
@@ -288,11 +288,11 @@ impl<L: Line> Piped<L> {
     }
 
     /// Says that nothing more will be asked, and waits until what was written is recorded.
-    fn leave(&mut self) {
+    fn part(&mut self) {
         if !std::mem::replace(&mut self.has_left, true) && self.end.is_none() {
             self.ask(&Ask::Leave);
             // Who does not answer records it later, or never.
-            let _ = self.await_answer(LEAVE_PATIENCE, |told| told.left.then_some(()));
+            let _ = self.await_answer(LEAVE_PATIENCE, |told| told.left.is_some().then_some(()));
         }
     }
 
@@ -352,7 +352,7 @@ impl<L: Line> Piped<L> {
                 self.time = Some((now_ns, (self.clock)()));
             }
             Tell::Time { .. } | Tell::Alive => {}
-            Tell::Left => self.left = true,
+            Tell::Left(left) => self.left = Some(left),
             Tell::Facts(facts) => self.facts = Some(facts),
             Tell::Examined(examined) => self.examined = Some(examined),
             Tell::Granted(granted) => self.granted = Some(granted),
@@ -453,8 +453,8 @@ fn answered<T>(told: Result<T, HostError>) -> Answer<T> {
 
 impl<L: Line> Drop for Piped<L> {
     fn drop(&mut self) {
-        self.leave();
-        if let Some(cut) = self.cut.take().filter(|_| !self.left) {
+        self.part();
+        if let Some(cut) = self.cut.take().filter(|_| self.left.is_none()) {
             cut();
         }
     }
@@ -581,6 +581,11 @@ impl<L: Line> Host for Piped<L> {
             streams: streams.to_vec(),
             have_failed,
         });
+    }
+
+    fn leave(&mut self) -> Left {
+        self.part();
+        self.left.clone().unwrap_or_default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Several machines as one: each does its part of a run, and what they tell is added.
 use conduct::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Prepared, SetPoint,
-    has_part,
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Left, Prepared,
+    SetPoint, has_part,
 };
 use measure::{DataFigures, Ended, Failures, HostEvidence, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun};
@@ -312,6 +312,22 @@ impl<C> Host for Several<C> {
             }
             whole
         })
+    }
+
+    fn leave(&mut self) -> Left {
+        let mut whole = Left::default();
+        for member in &mut self.members {
+            let left = member.machine.leave();
+            let of_host = |line: String| match (&member.name, line.split_once(": ")) {
+                (Some(name), Some((severity, text))) => {
+                    format!("{severity}: host `{name}`: {text}")
+                }
+                _ => line,
+            };
+            whole.notes.extend(left.notes.into_iter().map(of_host));
+            whole.refused = whole.refused.or(left.refused);
+        }
+        whole
     }
 
     fn retire(&mut self, streams: &[usize], have_failed: bool) {

@@ -1,14 +1,15 @@
 //! What goes over a line. Both ends are one build, so there are no versions of it.
 use crate::line::FRAME_BYTES_MAX;
-use conduct::{HostError, Prepared, SetPoint};
+use conduct::{HostError, Left, Prepared, SetPoint};
 use measure::{
     DataFigures, Ended, ExecutionTarget, Failures, HostFacts, HostId, HostInterval,
     OperationRecord, Outstanding,
 };
-use plan::{BoundPlan, Facts, OpSource, Plan, RecordedOperation, RunId, TargetId};
+use plan::{BoundPlan, Diagnostic, Facts, OpSource, Plan, RecordedOperation, RunId, TargetId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A word as it goes over a line: JSON, packed, as plans and intervals of many streams repeat themselves.
@@ -48,6 +49,20 @@ pub struct Order {
     pub nonce: u64,
     /// Words of the user that may name a target here.
     pub overwrite: Vec<String>,
+    /// The levels of lints, as on the command line, and the language whose words they speak.
+    pub lints: Vec<String>,
+    pub language: String,
+    /// Where the results go, on the machine that leads; `None` on others.
+    pub results: Option<PathBuf>,
+}
+
+/// What a look at a machine has found that refuses nothing by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Examined {
+    /// Words of the order that name no target here.
+    pub unused: Vec<String>,
+    /// What lints say of this machine.
+    pub found: Vec<Diagnostic>,
 }
 
 /// A host that is ready for the first run.
@@ -131,7 +146,7 @@ pub(crate) enum Ask {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Tell {
     Facts(Facts),
-    Examined(Result<Vec<String>, Refusal>),
+    Examined(Result<Examined, Refusal>),
     Granted(Result<Box<Ready>, Refusal>),
     Time {
         question: u64,
@@ -139,7 +154,7 @@ pub(crate) enum Tell {
     },
     /// Nothing; the line is there.
     Alive,
-    Left,
+    Left(Left),
     Prepared(Result<Prepared, HostError>),
     Interval {
         number: u64,

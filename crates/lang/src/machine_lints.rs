@@ -18,6 +18,24 @@ pub enum Language {
     Options,
 }
 
+impl Language {
+    const ALL: [Self; 3] = [Self::Vdbench, Self::Fio, Self::Options];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vdbench => "vdbench",
+            Self::Fio => "fio",
+            Self::Options => "options",
+        }
+    }
+
+    /// The one of this name; that of options where there is none.
+    pub fn of(name: &str) -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|one| one.name() == name).unwrap_or_default()
+    }
+}
+
 /// The codes are those of Vdbench, which has each of these findings.
 static OPTION_WORDS: Words = Words {
     use_fewer: "use fewer `--threads`",

@@ -227,6 +227,9 @@ fn over(plan: &BoundPlan, faults: Faults, seed: u64) -> Option<Story> {
         silence_ns: silence.as_nanos() as u64,
         nonce: 0,
         overwrite: Vec::new(),
+        lints: Vec::new(),
+        language: String::new(),
+        results: None,
     };
     piped.examine(&order).ok()?.unwrap();
     piped.grant(Vec::new()).ok()?.unwrap();

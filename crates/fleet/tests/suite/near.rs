@@ -1,9 +1,11 @@
 //! A simulated machine whose line takes no time: the near end hears what the far end has told by now.
 use conduct::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, OperationSink,
-    Prepared, SetPoint, SimulatedHost,
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Left,
+    OperationSink, Prepared, SetPoint, SimulatedHost,
 };
-use fleet::{Agent, Line, LineError, Machine, Order, Piped, Ready, Refusal, frame, unframe};
+use fleet::{
+    Agent, Examined, Line, LineError, Machine, Order, Piped, Ready, Refusal, frame, unframe,
+};
 use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun, Facts, Plan};
 use std::cell::RefCell;
@@ -52,8 +54,8 @@ impl Machine for Place {
         Facts::default()
     }
 
-    fn examine(&mut self, _order: &Order) -> Result<Vec<String>, Refusal> {
-        Ok(Vec::new())
+    fn examine(&mut self, _order: &Order) -> Result<Examined, Refusal> {
+        Ok(Examined::default())
     }
 
     fn grant(
@@ -67,7 +69,9 @@ impl Machine for Place {
 
     fn begin(&mut self, _order: &Order) {}
 
-    fn leave(&mut self, _order: &Order, _host: Shared) {}
+    fn leave(&mut self, _order: &Order, _host: Shared, _is_stuck: bool) -> Left {
+        Left::default()
+    }
 }
 
 type FarAgent = Rc<RefCell<Agent<End, Place>>>;
@@ -171,6 +175,9 @@ impl Far {
             silence_ns: u64::MAX,
             nonce: 0,
             overwrite: Vec::new(),
+            lints: Vec::new(),
+            language: String::new(),
+            results: None,
         };
         self.piped.examine(&order).unwrap().unwrap();
         self.piped.grant(Vec::new()).unwrap().unwrap();

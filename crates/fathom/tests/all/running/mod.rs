@@ -1,4 +1,5 @@
 //! Executions under way: devices that fail or do not answer, signals, ends, and going on.
+mod alike;
 mod at;
 mod failing;
 mod few_tags;
