@@ -6,6 +6,7 @@ use crate::exit::{Exit, fail};
 use crate::launch::planned_seconds;
 use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
+use crate::refusals::UnusedWords;
 use crate::seed::Seeds;
 use crate::standing::{self, Passed};
 use crate::{hosts, lints, machine, plan_file, refusals, render};
@@ -269,7 +270,7 @@ fn connect(
         fleet: options.fleet.clone(),
         ..Common::default()
     };
-    let refused = match hosts::settle(plan, &common, sources) {
+    let refused = match hosts::settle(plan, &common, sources, &mut UnusedWords::Refused) {
         Ok((bound, _)) => return Ok(bound),
         Err(refused) => refused,
     };

@@ -2,6 +2,7 @@
 use crate::arguments::{Common, HostOptions};
 use crate::exit::{Exit, fail};
 use crate::joining::{self, Joined};
+use crate::refusals::UnusedWords;
 use crate::{machine, render};
 use conduct::{Clock, Host, LocalLead, OperationSink};
 use engine::BackendKind;
@@ -113,6 +114,7 @@ pub fn settle(
     plan: &Plan,
     common: &Common,
     sources: &SourceMap,
+    unused: &mut UnusedWords,
 ) -> Result<(BoundPlan, Fleet), Refused> {
     let mut refusals = Vec::new();
     let mut machines = reach(plan, common, &mut refusals)?;
@@ -131,7 +133,7 @@ pub fn settle(
     }
     let found = shared(&plan.plan, &facts);
     render::print(&found, sources);
-    let words = examine(common, &plan, &mut machines, &mut refusals)?;
+    let words = examine(common, &plan, (&mut machines, &mut refusals), unused)?;
     let ready = grant(&mut machines, &words, &mut refusals);
     refusals.extend(written_twice(&plan, &ready));
     if !refusals.is_empty() {
@@ -386,8 +388,8 @@ fn facts(plan: &mut Plan, machines: &mut Reached, refusals: &mut Vec<(String, Re
 fn examine(
     common: &Common,
     plan: &BoundPlan,
-    machines: &mut Reached,
-    refusals: &mut Vec<(String, Refusal)>,
+    (machines, refusals): (&mut Reached, &mut Vec<(String, Refusal)>),
+    words_unused: &mut UnusedWords,
 ) -> Result<Vec<Vec<String>>, Refused> {
     let overwrite = host::guard::Overwrite::from_arguments(&common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
@@ -420,6 +422,7 @@ fn examine(
         asked[host as usize].contains(word)
             && of_host.is_some_and(|(_, unused)| !unused.contains(word))
     };
+    let mut on_no_host = Vec::new();
     for word in &overwrite.words {
         let bare = bare(word, hosts);
         let users = (0..hosts.len()).filter(|host| uses(*host as HostId, &bare.to_owned()));
@@ -428,10 +431,7 @@ fn examine(
         match users.as_slice() {
             // It may be one of a host that tells nothing.
             [] if !is_whole => {}
-            [] => {
-                let text = format!("`--overwrite {word}` names no target of this job");
-                return Err(fail(Exit::Usage, &text).into());
-            }
+            [] => on_no_host.push(word.clone()),
             [_] => {}
             _ if is_qualified => {}
             [first, ..] => {
@@ -443,6 +443,7 @@ fn examine(
             }
         }
     }
+    words_unused.take(on_no_host)?;
     let granted = |host: usize| {
         let words = asked[host].iter();
         let words = words.filter(|word| uses(host as HostId, word));
