@@ -1,8 +1,12 @@
 //! Runs sides of a comparison in turn: in blocks, each of which has all sides once, in random order. What the day brings
 //! falls on all of them then.
+mod sides;
+
 use crate::arguments::CompareOptions;
 use crate::exit::Exit;
 use crate::outputs::check_place;
+use crate::progress::total_text;
+use sides::ReadySide;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::hash::{BuildHasher, RandomState};
@@ -81,6 +85,8 @@ pub fn run(jobs: &[Job], output: &Path, options: &CompareOptions) -> Result<(), 
             )));
         }
     }
+    let sides = sides::settle(jobs, output, &options.further)?;
+    errln!("{}", estimate(&sides, options.repeat));
     let current = Current::default();
     hand_on_signals(&current)
         .map_err(|error| refused(format!("signals cannot be watched: {error}")))?;
@@ -93,13 +99,30 @@ pub fn run(jobs: &[Job], output: &Path, options: &CompareOptions) -> Result<(), 
                 job.name
             );
             let folder = Job::folder(output, place).join(block.to_string());
-            let status = carry_out(job, &folder, &options.further, &current);
+            let status = carry_out(job, &folder, &sides[place].options, &current);
             let status =
                 status.map_err(|error| refused(format!("no run can be started: {error}")))?;
             check(status, &job.name)?;
         }
     }
     Ok(())
+}
+
+/// How many runs follow, and how long they take.
+fn estimate(sides: &[ReadySide], blocks: u32) -> String {
+    let blocks = u64::from(blocks);
+    let (mut timed_s, mut bytes) = (0, 0);
+    for side in sides {
+        let of_side = &side.rehearsal;
+        timed_s += of_side.timed_s * blocks;
+        bytes += of_side.prepared_bytes + of_side.sized_bytes * blocks;
+    }
+    let runs = plan::counted(blocks * sides.len() as u64, "run");
+    let blocks = plan::counted(blocks, "block");
+    match total_text(timed_s, bytes) {
+        None => format!("{runs} in {blocks}"),
+        Some(total) => format!("{runs} in {blocks}: {total}"),
+    }
 }
 
 fn check(status: ExitStatus, name: &str) -> Result<(), Exit> {

@@ -228,6 +228,7 @@ fn jobs_are_run_in_turn_and_compared() {
     let further = ["-o", "turn", "--", "--backend", "sim"];
     let ended = compare(&lab, &[&jobs[..], &further].concat()).expect(0);
     let ended = ended.says(&[
+        "6 runs in 3 blocks: about 1 min 00 s plus 128 MiB of I/O",
         "block 1 of 3, side-1: job threads=8",
         "block 3 of 3, side-2: job threads=08",
     ]);
@@ -247,7 +248,7 @@ fn jobs_are_run_in_turn_and_compared() {
     compare(&lab, &[&jobs[..], &further].concat())
         .expect(2)
         .says(&["is there already"]);
-    // A run that cannot be carried out ends it, with its own reason and code.
+    // A side that cannot be run is refused before the first run.
     let wrong = [
         "--run",
         "job",
@@ -262,11 +263,101 @@ fn jobs_are_run_in_turn_and_compared() {
     ];
     compare(&lab, &wrong).expect(2).says(&[
         "`x` is not a number",
-        "the run of `job threads=x` ended with",
+        "this refuses side-2, `job threads=x`",
     ]);
     compare(&lab, &["--run", "job", "threads=8", "-o", "one"])
         .expect(2)
         .says(&["two jobs at least"]);
+}
+
+/// A job of two seconds, without the words that name its target.
+fn write_short_job(lab: &Lab) {
+    lab.write(
+        "short",
+        "sd=sd1,lun=$lun,size=1m,threads=1\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+    );
+}
+
+/// Files that hold what Fathom did not write.
+fn write_foreign(lab: &Lab, names: &[&str]) -> Vec<String> {
+    let write = |name: &&str| {
+        lab.write(name, vec![7; 1 << 20]);
+        lab.path(name).display().to_string()
+    };
+    names.iter().map(write).collect()
+}
+
+fn of_lun(path: &str) -> String {
+    format!("lun={path}")
+}
+
+#[test]
+fn a_word_of_overwrite_goes_to_the_side_that_has_the_target() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let files = write_foreign(&lab, &["a", "b"]);
+    let luns: Vec<String> = files.iter().map(|path| of_lun(path)).collect();
+    lab.write("list", format!("{}\n", files[1]));
+    let sides = [
+        "--run", "short", &luns[0], "short", &luns[1], "--repeat", "2", "-o", "turn", "--",
+    ];
+    let with = |words: &[&str]| compare(&lab, &[&sides[..], words].concat());
+    // A word that names nothing is refused, and both targets without a word are.
+    let ended = with(&["--overwrite", "nothing"]).expect(3);
+    ended.says(&[
+        "this refuses side-1",
+        "this refuses side-2",
+        &format!("--overwrite {}", files[1]),
+        "`--overwrite nothing` names no target of these jobs",
+        "no run was started",
+    ]);
+    with(&[
+        "--overwrite",
+        &files[0],
+        "--overwrite",
+        "@list",
+        "--overwrite=x",
+    ])
+    .expect(2)
+    .says(&["`--overwrite x` names no target of these jobs"]);
+    assert!(!lab.path("turn").exists());
+    with(&["--overwrite", &files[0], "--overwrite", "@list"]).expect(0);
+    assert_eq!(lab.names("turn/side-2"), ["1", "2"]);
+}
+
+#[test]
+fn all_sides_are_checked_before_the_first_block() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let files = write_foreign(&lab, &["a", "b"]);
+    let before = lab.bytes("a");
+    let (one, other) = (of_lun(&files[0]), of_lun(&files[1]));
+    lab.write(
+        "wrong",
+        "sd=sd1,lun=$lun,size=1m\nwd=wd1,sd=sd1,rdpct=200\n",
+    );
+    for (wrong, code, text) in [
+        (["short", &*other], 3, "may not be overwritten"),
+        (["short", "lun=/dev/nowhere"], 2, "/dev/nowhere"),
+        (["wrong", &other], 2, "rdpct=200"),
+    ] {
+        // The side without a mistake is the first or the last.
+        for runs in [
+            ["short", &one, wrong[0], wrong[1]],
+            [wrong[0], wrong[1], "short", &one],
+        ] {
+            let words = [
+                &["--run"],
+                &runs[..],
+                &["-o", "turn", "--", "--overwrite", &files[0]],
+            ];
+            let ended = compare(&lab, &words.concat()).expect(code);
+            let ended = ended.says(&[text, "no run was started"]);
+            assert!(!ended.all().contains("block 1"), "{ended}");
+            assert!(!lab.path("turn").exists() && lab.bytes("a") == before);
+        }
+    }
 }
 
 #[test]
