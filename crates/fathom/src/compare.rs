@@ -55,11 +55,15 @@ fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
             (options.results.clone(), names)
         }
     };
+    let blocks = in_turn::paired(&paths).map_err(refused)?;
+    let is_in_turn = blocks.is_some() || are_of_one_comparison(&paths);
+    let mut chosen: Vec<Chosen> = paths.into_iter().map(Chosen::of).collect();
+    for (side, blocks) in chosen.iter_mut().zip(blocks.into_iter().flatten()) {
+        side.blocks = Some(blocks);
+    }
     let sides: Result<Vec<Side>, String> = std::thread::scope(|scope| {
-        let read = |(path, name): (PathBuf, String)| {
-            scope.spawn(move || read_side(&Chosen::of(path), name))
-        };
-        let threads: Vec<_> = paths.into_iter().zip(names).map(read).collect();
+        let read = |(chosen, name): (Chosen, String)| scope.spawn(move || read_side(&chosen, name));
+        let threads: Vec<_> = chosen.into_iter().zip(names).map(read).collect();
         let threads = threads.into_iter();
         threads
             .map(|thread| thread.join().expect("reading a result panics nowhere"))
@@ -67,32 +71,15 @@ fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
     });
     let mut sides = sides.map_err(refused)?;
     name_apart(&mut sides);
-    Ok((
-        sides,
-        !options.run.is_empty() || are_of_one_comparison(&options.results),
-    ))
+    Ok((sides, is_in_turn))
 }
 
-/// Whether the sides are those that an earlier comparison has run in turn, each in a folder with the number of its side.
+/// Whether the sides are those that a comparison without a schedule has run in turn, each in a folder with the number of its
+/// side.
 fn are_of_one_comparison(results: &[PathBuf]) -> bool {
-    let is_side = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with(in_turn::SIDE))
-    };
-    let parent = |path: &PathBuf| {
-        std::fs::canonicalize(path)
-            .ok()?
-            .parent()
-            .map(Path::to_owned)
-    };
-    let first = results.first().and_then(parent);
-    let has_report = first
-        .as_ref()
-        .is_some_and(|folder| folder.join(DOCUMENT).exists());
-    has_report
-        && results
-            .iter()
-            .all(|path| is_side(path) && parent(path) == first)
+    let parent = in_turn::common_parent(results);
+    let has_report = parent.is_some_and(|folder| folder.join(DOCUMENT).exists());
+    has_report && results.iter().all(|path| in_turn::side_of(path).is_some())
 }
 
 fn compare_all(
@@ -212,6 +199,8 @@ fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> 
 struct Chosen {
     path: PathBuf,
     label: Option<Label>,
+    /// Of a side that was run in turn: the results that have a partner on each other side.
+    blocks: Option<Vec<PathBuf>>,
 }
 
 impl Chosen {
@@ -223,8 +212,20 @@ impl Chosen {
             Some((place, (name, value))) => Self {
                 path: place.into(),
                 label: Some(Label::new(name, value)),
+                blocks: None,
             },
-            None => Self { path, label: None },
+            None => Self {
+                path,
+                label: None,
+                blocks: None,
+            },
+        }
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, String> {
+        match &self.blocks {
+            Some(blocks) => blocks.iter().map(|folder| result_file(folder)).collect(),
+            None => files_of(&self.path),
         }
     }
 
@@ -242,7 +243,7 @@ fn read_side(chosen: &Chosen, name: String) -> Result<Side, String> {
         ..Side::default()
     };
     let mut labels = BTreeSet::new();
-    for file in files_of(&chosen.path)? {
+    for file in chosen.files()? {
         let added = add_runs(&mut side, &file, chosen);
         labels.extend(added.map_err(|reason| format!("`{}`: {reason}", file.display()))?);
     }

@@ -1,11 +1,15 @@
 //! Runs sides of a comparison in turn: in blocks, each of which has all sides once, in random order. What the day brings
 //! falls on all of them then.
+mod schedule;
 mod sides;
 
+pub use schedule::is_schedule;
+
 use crate::arguments::CompareOptions;
-use crate::exit::Exit;
+use crate::exit::{Exit, fail};
 use crate::outputs::check_place;
 use crate::progress::total_text;
+use schedule::Schedule;
 use sides::ReadySide;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -16,7 +20,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the folder of a side begins.
-pub const SIDE: &str = "side-";
+const SIDE: &str = "side-";
 
 /// A job with the values of its variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,38 +78,101 @@ impl Job {
 /// # Errors
 /// How the program is to end: nothing could be begun, or a run failed, which has said why.
 pub fn run(jobs: &[Job], output: &Path, options: &CompareOptions) -> Result<(), Exit> {
-    let refused = |message: String| crate::exit::fail(Exit::Usage, &message);
+    let refused = |message: String| fail(Exit::Usage, &message);
     check_place(output).map_err(refused)?;
-    for place in 0..jobs.len() {
-        let folder = Job::folder(output, place);
-        if folder.exists() {
-            let shown = folder.display();
-            return Err(refused(format!(
-                "`{shown}` is there already, and its runs would be mixed with these; choose another folder (-o)"
-            )));
-        }
-    }
+    check_free(jobs, output).map_err(refused)?;
+    let mut schedule = Schedule::new(jobs, sides::without_words(&options.further));
+    schedule.plan_blocks(options.repeat);
     let sides = sides::settle(jobs, output, &options.further)?;
     errln!("{}", estimate(&sides, options.repeat));
+    std::fs::create_dir_all(output).map_err(|error| {
+        refused(format!(
+            "folder `{}` cannot be made: {error}",
+            output.display()
+        ))
+    })?;
+    schedule.write(output).map_err(refused)?;
     let current = Current::default();
     hand_on_signals(&current)
         .map_err(|error| refused(format!("signals cannot be watched: {error}")))?;
-    for block in 1..=options.repeat {
-        for place in shuffled(jobs.len()) {
-            let (job, repeats) = (&jobs[place], options.repeat);
+    for block in 0..options.repeat as usize {
+        for side in schedule.blocks[block].left() {
+            let (number, job) = (block + 1, &jobs[side]);
+            let repeat = options.repeat;
             errln!(
-                "block {block} of {repeats}, {SIDE}{}: {}",
-                place + 1,
+                "block {number} of {repeat}, {SIDE}{}: {}",
+                side + 1,
                 job.name
             );
-            let folder = Job::folder(output, place).join(block.to_string());
-            let status = carry_out(job, &folder, &sides[place].options, &current);
+            let folder = Job::folder(output, side).join(number.to_string());
+            let status = carry_out(job, &folder, &sides[side].options, &current);
             let status =
                 status.map_err(|error| refused(format!("no run can be started: {error}")))?;
             check(status, &job.name)?;
+            schedule.blocks[block].finished.push(side);
+            schedule.write(output).map_err(refused)?;
         }
     }
     Ok(())
+}
+
+/// Refuses a folder with runs that would be mixed with others.
+fn check_free(jobs: &[Job], output: &Path) -> Result<(), String> {
+    let mut folders = (0..jobs.len()).map(|side| Job::folder(output, side));
+    match folders.find(|folder| folder.exists()) {
+        None => Ok(()),
+        Some(folder) => Err(format!(
+            "`{}` is there already, and its runs would be mixed with these; choose another folder (-o)",
+            folder.display()
+        )),
+    }
+}
+
+/// For each of these results, its folders of the blocks that all of them have finished; `None` if they are not sides of one
+/// comparison that keeps a schedule.
+///
+/// # Errors
+/// In words, if no block is complete, or the schedule cannot be read.
+pub fn paired(results: &[PathBuf]) -> Result<Option<Vec<Vec<PathBuf>>>, String> {
+    let numbers: Option<Vec<usize>> = results.iter().map(|path| side_of(path)).collect();
+    let (Some(sides), Some(folder)) = (numbers, common_parent(results)) else {
+        return Ok(None);
+    };
+    let Some(schedule) = Schedule::read(&folder)? else {
+        return Ok(None);
+    };
+    let complete = schedule.complete(&sides);
+    if complete.is_empty() {
+        return Err(format!(
+            "no block of `{}` is complete on all of these sides",
+            folder.display()
+        ));
+    }
+    let blocks = |result: &PathBuf| {
+        let folders = complete.iter().map(|block| result.join(block.to_string()));
+        folders.collect()
+    };
+    Ok(Some(results.iter().map(blocks).collect()))
+}
+
+/// The index of a side by the name of its folder.
+pub fn side_of(path: &Path) -> Option<usize> {
+    let number: usize = path
+        .file_name()?
+        .to_str()?
+        .strip_prefix(SIDE)?
+        .parse()
+        .ok()?;
+    number.checked_sub(1)
+}
+
+/// The folder that all of these are in.
+pub fn common_parent(results: &[PathBuf]) -> Option<PathBuf> {
+    let parent = |path: &PathBuf| Some(std::fs::canonicalize(path).ok()?.parent()?.to_owned());
+    let first = parent(results.first()?)?;
+    let mut rest = results.iter().map(parent);
+    rest.all(|other| other.as_ref() == Some(&first))
+        .then_some(first)
 }
 
 /// How many runs follow, and how long they take.
@@ -134,7 +201,7 @@ fn check(status: ExitStatus, name: &str) -> Result<(), Exit> {
         _ => Exit::Failed,
     };
     let message = format!("the run of `{name}` ended with {status}; what came before it is kept");
-    Err(crate::exit::fail(exit, &message))
+    Err(fail(exit, &message))
 }
 
 /// A process of its own for each run, as a run is the whole life of one.

@@ -7,6 +7,7 @@
 mod identity;
 mod place;
 
+use crate::in_turn::is_schedule;
 use host::text_file::read_head;
 use identity::{Identity, Targets};
 use plan::{Plan, SourceMap};
@@ -57,6 +58,8 @@ pub enum Own {
     ComparisonTable,
     /// `comparison.json`
     ComparisonJson,
+    /// `in-turn.json`
+    InTurn,
     /// `result.fathom`, which the store looks into.
     Result,
     /// A list of addresses (`showlba`).
@@ -270,6 +273,7 @@ impl Own {
             Self::Json => report::summary::is_json(head),
             Self::ComparisonTable => report::comparison::is_csv(head),
             Self::ComparisonJson => report::comparison::is_json(head),
+            Self::InTurn => is_schedule(head),
             Self::Result => true,
             Self::Addresses => is_address_list(head),
             Self::State => is_state(head),

@@ -99,6 +99,11 @@ fn settle_side(
     })
 }
 
+/// Options without `--overwrite` and its words.
+pub fn without_words(options: &[String]) -> Vec<String> {
+    with_words(options, std::iter::empty())
+}
+
 /// Options with these words of `--overwrite` in place of those that they have.
 fn with_words<'a>(options: &[String], own: impl Iterator<Item = &'a String>) -> Vec<String> {
     const NAME: &str = "--overwrite";

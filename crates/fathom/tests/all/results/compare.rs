@@ -361,6 +361,33 @@ fn all_sides_are_checked_before_the_first_block() {
 }
 
 #[test]
+fn an_interrupted_comparison_is_compared_by_its_complete_blocks() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let luns = ["a", "b"].map(|name| of_lun(&lab.path(name).display().to_string()));
+    let words = [
+        "compare", "--run", "short", &luns[0], "short", &luns[1], "--repeat", "2", "-o", "turn",
+    ];
+    let mut going = lab.start(&words);
+    // The second run of the second block.
+    for _ in 0..2 {
+        going.hear_until(|line| line.contains("block 2 of 2"));
+    }
+    going.hear_until(|line| line.starts_with("run 1/"));
+    going.signal("INT");
+    going.end().expect(4);
+    assert!(!lab.path("turn/comparison.json").exists());
+    assert_eq!(
+        lab.names("turn/side-1").len() + lab.names("turn/side-2").len(),
+        4
+    );
+    let ended = compare(&lab, &["turn/side-1", "turn/side-2", "-o", "both"]).expect(0);
+    ended.prints(&["1/1"]);
+    let page = lab.text("both/comparison.html");
+    assert!(page.contains("in random order within each block"));
+}
+
+#[test]
 fn results_in_one_folder_are_told_apart_by_label() {
     let lab = Lab::new();
     for (place, label) in [(1, "fabric=tcp"), (2, "fabric=roce")] {

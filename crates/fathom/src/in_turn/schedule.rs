@@ -1,0 +1,148 @@
+//! What a comparison that is run in turn keeps on disk: its sides, the order of its blocks, and which runs are complete. So
+//! it can be resumed, and its results are paired block by block. Read [`Schedule`] first.
+use super::{Job, shuffled};
+use crate::outputs::{Outputs, Own};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The file in the folder of the comparison.
+pub const FILE: &str = "in-turn.json";
+
+/// How it begins.
+const MARK: &str = "{\"fathom_in_turn\":";
+
+/// The layout of this file.
+const LAYOUT: u32 = 1;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Schedule {
+    fathom_in_turn: u32,
+    /// Names of the jobs, in the order of the sides.
+    jobs: Vec<String>,
+    /// Options of each run, without `--overwrite`.
+    options: Vec<String>,
+    /// How many blocks were asked for.
+    pub repeat: u32,
+    pub blocks: Vec<Block>,
+}
+
+/// All sides once. A side is its index.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Block {
+    pub order: Vec<usize>,
+    pub finished: Vec<usize>,
+}
+
+impl Block {
+    /// Sides that have no complete run, in their order.
+    pub fn left(&self) -> Vec<usize> {
+        let is_left = |side: &&usize| !self.finished.contains(side);
+        self.order.iter().filter(is_left).copied().collect()
+    }
+}
+
+impl Schedule {
+    /// Before the first block. Options are those without `--overwrite`.
+    pub fn new(jobs: &[Job], options: Vec<String>) -> Self {
+        Self {
+            fathom_in_turn: LAYOUT,
+            jobs: jobs.iter().map(|job| job.name.clone()).collect(),
+            options,
+            repeat: 0,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// The one in a folder; `None` if there is none.
+    ///
+    /// # Errors
+    /// In words, if it cannot be read.
+    pub fn read(folder: &Path) -> Result<Option<Self>, String> {
+        let path = folder.join(FILE);
+        let failed = |reason: String| format!("`{}` cannot be read: {reason}", path.display());
+        let text = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error.to_string())),
+            Ok(text) => text,
+        };
+        let read: Self = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        match read.fathom_in_turn {
+            LAYOUT => Ok(Some(read)),
+            other => Err(failed(format!("its layout {other} is not known"))),
+        }
+    }
+
+    /// # Errors
+    /// In words, with the path.
+    pub fn write(&self, folder: &Path) -> Result<(), String> {
+        let text = serde_json::to_string(self).expect("a schedule is plain data");
+        Outputs::default().replace_own(&folder.join(FILE), Own::InTurn, |out| {
+            writeln!(out, "{text}")
+        })
+    }
+
+    /// Draws the order of so many blocks, but of those that have one.
+    pub fn plan_blocks(&mut self, repeat: u32) {
+        let sides = self.jobs.len();
+        self.repeat = repeat;
+        while self.blocks.len() < repeat as usize {
+            self.blocks.push(Block {
+                order: shuffled(sides),
+                finished: Vec::new(),
+            });
+        }
+    }
+
+    /// Numbers of the blocks, from 1 on, that each of these sides has finished.
+    pub fn complete(&self, sides: &[usize]) -> Vec<usize> {
+        let is_complete = |block: &Block| sides.iter().all(|side| block.finished.contains(side));
+        let blocks = self.blocks.iter().enumerate();
+        blocks
+            .filter(|(_, block)| is_complete(block))
+            .map(|(index, _)| index + 1)
+            .collect()
+    }
+}
+
+/// Whether a file with this start is such a document.
+pub fn is_schedule(head: &[u8]) -> bool {
+    head.starts_with(MARK.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_one_side_lacks_shifts_no_other() {
+        let jobs = ["a", "b", "c"].map(|word| word.to_owned());
+        let mut schedule = Schedule::new(&Job::all_of(&jobs).unwrap(), Vec::new());
+        schedule.plan_blocks(3);
+        for (block, finished) in [vec![0, 1, 2], vec![2, 0], vec![1, 0]]
+            .into_iter()
+            .enumerate()
+        {
+            schedule.blocks[block].finished = finished;
+        }
+        assert_eq!(schedule.complete(&[0, 1]), [1, 3]);
+        assert_eq!(schedule.complete(&[0, 2]), [1, 2]);
+        assert_eq!(schedule.complete(&[0, 1, 2]), [1]);
+        assert_eq!(schedule.blocks[1].left(), [1]);
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_known_as_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Schedule::read(folder.path()).unwrap().is_none());
+        let jobs = Job::all_of(&["a".to_owned(), "b".to_owned()]).unwrap();
+        let mut schedule = Schedule::new(&jobs, vec!["-e".to_owned()]);
+        schedule.plan_blocks(2);
+        schedule.write(folder.path()).unwrap();
+        let text = std::fs::read(folder.path().join(FILE)).unwrap();
+        assert!(is_schedule(&text));
+        let read = Schedule::read(folder.path()).unwrap().unwrap();
+        assert_eq!(format!("{read:?}"), format!("{schedule:?}"));
+        std::fs::write(folder.path().join(FILE), "{").unwrap();
+        assert!(Schedule::read(folder.path()).is_err() && schedule.write(folder.path()).is_err());
+    }
+}
