@@ -597,9 +597,13 @@ pub struct CompareOptions {
     #[arg(long, value_name = "FILE|NAME=VALUE", num_args = 1.., conflicts_with = "results", requires = "output")]
     pub run: Vec<String>,
 
-    /// With --run: how many blocks are run, each of which has all jobs once, in random order.
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "run", value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
+    /// With --run: how many blocks are run, each of which has all jobs once, in random order [default: 5].
+    #[arg(long, value_name = "N", requires = "run", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+
+    /// With --run: resume the interrupted comparison in the folder of -o. Complete runs are kept; the jobs must be unchanged.
+    #[arg(long, requires = "run")]
+    pub resume: bool,
 
     /// Options for each run.
     #[arg(last = true, requires = "run", value_name = "OPTION")]

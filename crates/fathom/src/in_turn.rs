@@ -7,7 +7,7 @@ pub use schedule::is_schedule;
 
 use crate::arguments::CompareOptions;
 use crate::exit::{Exit, fail};
-use crate::outputs::check_place;
+use crate::outputs::{check_place, hold_folder, is_held};
 use crate::progress::total_text;
 use schedule::Schedule;
 use sides::ReadySide;
@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the folder of a side begins.
 const SIDE: &str = "side-";
+
+/// Blocks of a comparison when nothing is said.
+const BLOCKS: u32 = 5;
 
 /// A job with the values of its variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +74,11 @@ impl Job {
     pub fn folder(output: &Path, place: usize) -> PathBuf {
         output.join(format!("{SIDE}{}", place + 1))
     }
+
+    /// Where one of them goes. Blocks are numbered from 1 on.
+    pub fn run_folder(output: &Path, side: usize, block: usize) -> PathBuf {
+        Self::folder(output, side).join(block.to_string())
+    }
 }
 
 /// Carries out all blocks.
@@ -80,40 +88,94 @@ impl Job {
 pub fn run(jobs: &[Job], output: &Path, options: &CompareOptions) -> Result<(), Exit> {
     let refused = |message: String| fail(Exit::Usage, &message);
     check_place(output).map_err(refused)?;
-    check_free(jobs, output).map_err(refused)?;
-    let mut schedule = Schedule::new(jobs, sides::without_words(&options.further));
-    schedule.plan_blocks(options.repeat);
-    let sides = sides::settle(jobs, output, &options.further)?;
-    errln!("{}", estimate(&sides, options.repeat));
+    let new = Schedule::new(jobs, sides::without_words(&options.further));
+    let mut schedule = match options.resume {
+        true => earlier(output, &new),
+        false => check_free(jobs, output).map(|()| new),
+    }
+    .map_err(refused)?;
+    let repeat = options.repeat.or(schedule.repeat()).unwrap_or(BLOCKS);
+    schedule.plan_blocks(repeat);
+    if schedule.is_complete() {
+        errln!("note: all runs of `{}` are complete", output.display());
+        return Ok(());
+    }
+    let sides = sides::settle(jobs, output, &schedule, &options.further)?;
+    errln!("{}", estimate(&sides, &schedule));
     std::fs::create_dir_all(output).map_err(|error| {
         refused(format!(
             "folder `{}` cannot be made: {error}",
             output.display()
         ))
     })?;
+    let _held = hold_folder(output);
     schedule.write(output).map_err(refused)?;
     let current = Current::default();
     hand_on_signals(&current)
         .map_err(|error| refused(format!("signals cannot be watched: {error}")))?;
-    for block in 0..options.repeat as usize {
+    run_blocks(jobs, output, &mut schedule, |side, folder| {
+        carry_out(&jobs[side], folder, &sides[side].options, &current)
+    })
+}
+
+fn run_blocks(
+    jobs: &[Job],
+    output: &Path,
+    schedule: &mut Schedule,
+    run: impl Fn(usize, &Path) -> std::io::Result<ExitStatus>,
+) -> Result<(), Exit> {
+    let refused = |message: String| fail(Exit::Usage, &message);
+    let blocks = schedule.blocks.len();
+    for block in 0..blocks {
         for side in schedule.blocks[block].left() {
-            let (number, job) = (block + 1, &jobs[side]);
-            let repeat = options.repeat;
-            errln!(
-                "block {number} of {repeat}, {SIDE}{}: {}",
-                side + 1,
-                job.name
-            );
-            let folder = Job::folder(output, side).join(number.to_string());
-            let status = carry_out(job, &folder, &sides[side].options, &current);
+            let (number, name) = (block + 1, &jobs[side].name);
+            errln!("block {number} of {blocks}, {SIDE}{}: {name}", side + 1);
+            let status = run(side, &Job::run_folder(output, side, number));
             let status =
                 status.map_err(|error| refused(format!("no run can be started: {error}")))?;
-            check(status, &job.name)?;
+            check(status, name)?;
             schedule.blocks[block].finished.push(side);
             schedule.write(output).map_err(refused)?;
         }
     }
     Ok(())
+}
+
+/// What there is of a comparison that was interrupted.
+///
+/// # Errors
+/// In words, if there is none, if it is of other jobs, or if it still goes on.
+fn earlier(output: &Path, new: &Schedule) -> Result<Schedule, String> {
+    let shown = output.display();
+    let Some(mut schedule) = Schedule::read(output)? else {
+        return Err(format!(
+            "`{shown}` holds no comparison to resume; leave out --resume to begin one"
+        ));
+    };
+    let differences = schedule.differences(new);
+    if !differences.is_empty() {
+        return Err(format!(
+            "the comparison in `{shown}` cannot be resumed: {}",
+            differences.join("; ")
+        ));
+    }
+    if is_held(output) {
+        return Err(format!("a comparison is running in `{shown}`"));
+    }
+    schedule.forget_missing(output);
+    let blocks = schedule.blocks.iter().enumerate();
+    let mut folders = blocks.flat_map(|(index, block)| {
+        let left = block.left().into_iter();
+        left.map(move |side| Job::run_folder(output, side, index + 1))
+    });
+    // A run outlives a comparison that was killed.
+    match folders.find(|folder| folder.exists() && is_held(folder)) {
+        None => Ok(schedule),
+        Some(folder) => Err(format!(
+            "a run of the interrupted comparison still writes to `{}`: wait until it has ended",
+            folder.display()
+        )),
+    }
 }
 
 /// Refuses a folder with runs that would be mixed with others.
@@ -122,7 +184,7 @@ fn check_free(jobs: &[Job], output: &Path) -> Result<(), String> {
     match folders.find(|folder| folder.exists()) {
         None => Ok(()),
         Some(folder) => Err(format!(
-            "`{}` is there already, and its runs would be mixed with these; choose another folder (-o)",
+            "`{}` is there already, and its runs would be mixed with these; choose another folder (-o), or resume an interrupted comparison with --resume",
             folder.display()
         )),
     }
@@ -176,16 +238,16 @@ pub fn common_parent(results: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// How many runs follow, and how long they take.
-fn estimate(sides: &[ReadySide], blocks: u32) -> String {
-    let blocks = u64::from(blocks);
-    let (mut timed_s, mut bytes) = (0, 0);
-    for side in sides {
-        let of_side = &side.rehearsal;
-        timed_s += of_side.timed_s * blocks;
-        bytes += of_side.prepared_bytes + of_side.sized_bytes * blocks;
+fn estimate(sides: &[ReadySide], schedule: &Schedule) -> String {
+    let (mut timed_s, mut bytes, mut runs) = (0, 0, 0);
+    for (side, ready) in sides.iter().enumerate() {
+        let (left, rehearsal) = (schedule.left_of(side), &ready.rehearsal);
+        runs += left;
+        timed_s += rehearsal.timed_s * left;
+        bytes += rehearsal.prepared_bytes + rehearsal.sized_bytes * left;
     }
-    let runs = plan::counted(blocks * sides.len() as u64, "run");
-    let blocks = plan::counted(blocks, "block");
+    let runs = plan::counted(runs, "run");
+    let blocks = plan::counted(schedule.blocks_left(), "block");
     match total_text(timed_s, bytes) {
         None => format!("{runs} in {blocks}"),
         Some(total) => format!("{runs} in {blocks}: {total}"),
@@ -200,7 +262,9 @@ fn check(status: ExitStatus, name: &str) -> Result<(), Exit> {
         Some(4) => Exit::Stopped,
         _ => Exit::Failed,
     };
-    let message = format!("the run of `{name}` ended with {status}; what came before it is kept");
+    let message = format!(
+        "the run of `{name}` ended with {status}; what came before it is kept, and --resume goes on from there"
+    );
     Err(fail(exit, &message))
 }
 

@@ -21,8 +21,6 @@ pub struct Schedule {
     jobs: Vec<String>,
     /// Options of each run, without `--overwrite`.
     options: Vec<String>,
-    /// How many blocks were asked for.
-    pub repeat: u32,
     pub blocks: Vec<Block>,
 }
 
@@ -48,7 +46,6 @@ impl Schedule {
             fathom_in_turn: LAYOUT,
             jobs: jobs.iter().map(|job| job.name.clone()).collect(),
             options,
-            repeat: 0,
             blocks: Vec::new(),
         }
     }
@@ -81,16 +78,73 @@ impl Schedule {
         })
     }
 
-    /// Draws the order of so many blocks, but of those that have one.
+    /// How many blocks were asked for; `None` before they are planned.
+    pub fn repeat(&self) -> Option<u32> {
+        (!self.blocks.is_empty()).then_some(self.blocks.len() as u32)
+    }
+
+    /// Draws the order of blocks until there are so many. None is taken away.
     pub fn plan_blocks(&mut self, repeat: u32) {
         let sides = self.jobs.len();
-        self.repeat = repeat;
         while self.blocks.len() < repeat as usize {
             self.blocks.push(Block {
                 order: shuffled(sides),
                 finished: Vec::new(),
             });
         }
+    }
+
+    /// What keeps more runs of such jobs from belonging to those that are there; empty if nothing does.
+    pub fn differences(&self, now: &Self) -> Vec<String> {
+        let mut found = Vec::new();
+        let pairs = [
+            ("the jobs", &self.jobs, &now.jobs),
+            ("the options after `--`", &self.options, &now.options),
+        ];
+        for (what, then, now) in pairs {
+            if then != now {
+                let listed = |words: &[String]| match words {
+                    [] => "none".to_owned(),
+                    words => words
+                        .iter()
+                        .map(|word| format!("`{word}`"))
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                };
+                found.push(format!("{what} were {}, are {}", listed(then), listed(now)));
+            }
+        }
+        found
+    }
+
+    /// Takes runs for unfinished whose results are gone.
+    pub fn forget_missing(&mut self, output: &Path) {
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            let has_result = |side: &usize| {
+                let folder = Job::run_folder(output, *side, index + 1);
+                folder.join(crate::results::NAME).exists()
+            };
+            block.finished.retain(has_result);
+        }
+    }
+
+    /// Whether no run is left.
+    pub fn is_complete(&self) -> bool {
+        self.blocks_left() == 0
+    }
+
+    /// How many blocks have runs that are left.
+    pub fn blocks_left(&self) -> u64 {
+        let blocks = self.blocks.iter();
+        blocks.filter(|block| !block.left().is_empty()).count() as u64
+    }
+
+    /// How many runs of a side are left.
+    pub fn left_of(&self, side: usize) -> u64 {
+        let blocks = self.blocks.iter();
+        blocks
+            .filter(|block| !block.finished.contains(&side))
+            .count() as u64
     }
 
     /// Numbers of the blocks, from 1 on, that each of these sides has finished.

@@ -1,14 +1,16 @@
 //! The sides of a comparison before its first block: each is checked as its run would be, and gets the words of
 //! `--overwrite` that name its own targets. Read [`settle`] first.
-use super::{Job, SIDE};
+use super::{Job, SIDE, Schedule};
 use crate::arguments::{Arguments, RunOptions, Verb};
 use crate::exit::{Exit, fail};
 use crate::launch::{Rehearsal, rehearse};
 use crate::mistakes;
 use crate::refusals::UnusedWords;
+use crate::resume::Earlier;
 use crate::run::{self, Telling};
 use clap::Parser;
 use host::guard::Overwrite;
+use plan::Plan;
 use std::path::Path;
 
 /// A side that nothing refuses.
@@ -31,15 +33,25 @@ struct Words {
 ///
 /// # Errors
 /// The exit code of the first side that is refused.
-pub fn settle(jobs: &[Job], output: &Path, further: &[String]) -> Result<Vec<ReadySide>, Exit> {
+pub fn settle(
+    jobs: &[Job],
+    output: &Path,
+    schedule: &Schedule,
+    further: &[String],
+) -> Result<Vec<ReadySide>, Exit> {
     let (mut sides, mut words, mut refusal) = (Vec::new(), Vec::new(), None);
-    for (place, job) in jobs.iter().enumerate() {
-        let options = run_options(job, &Job::folder(output, place).join("1"), further)?;
+    for (side, job) in jobs.iter().enumerate() {
+        let of_block = |block: &usize| Job::run_folder(output, side, *block);
+        let complete = schedule.complete(&[side]);
+        let next = (1..).find(|block| !complete.contains(block));
+        let next = next.expect("blocks are finite");
+        let options = run_options(job, &of_block(&next), further)?;
+        let earlier = complete.first().map(of_block);
         let mut of_side = Words::default();
-        match settle_side(&options, further, &mut of_side) {
+        match settle_side(options, earlier.as_deref(), further, &mut of_side) {
             Ok(side) => sides.push(side),
             Err(exit) => {
-                errln!("note: this refuses {SIDE}{}, `{}`", place + 1, job.name);
+                errln!("note: this refuses {SIDE}{}, `{}`", side + 1, job.name);
                 refusal.get_or_insert(exit);
             }
         }
@@ -76,8 +88,10 @@ fn run_options(job: &Job, folder: &Path, further: &[String]) -> Result<RunOption
     }
 }
 
+/// `earlier` is a complete run of this side, if there is one.
 fn settle_side(
-    options: &RunOptions,
+    mut options: RunOptions,
+    earlier: Option<&Path>,
     further: &[String],
     words: &mut Words,
 ) -> Result<ReadySide, Exit> {
@@ -85,18 +99,38 @@ fn settle_side(
     words.all = overwrite
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?
         .words;
-    let launch = run::read(options, &[], Ok, Telling::ErrorsOnly)?;
+    // It gives its seed, so that all else is the same in an unchanged job.
+    options.common.resume = earlier.map(Path::to_owned);
+    let launch = run::read(&options, &[], Ok, Telling::ErrorsOnly)?;
     let mut unused = UnusedWords::Collected(None);
     let rehearsed = rehearse(launch, &mut unused);
     if let UnusedWords::Collected(unused) = unused {
         words.unused = unused;
     }
+    let rehearsal = rehearsed?;
+    if let Some(earlier) = earlier {
+        check_unchanged(earlier, &rehearsal.plan)?;
+    }
     let unused = words.unused.as_deref().unwrap_or_default();
     let own = words.all.iter().filter(|word| !unused.contains(word));
     Ok(ReadySide {
         options: with_words(further, own),
-        rehearsal: rehearsed?,
+        rehearsal,
     })
+}
+
+/// Refuses a job that is another one than that of an earlier run.
+fn check_unchanged(result: &Path, plan: &Plan) -> Result<(), Exit> {
+    let earlier = Earlier::read(result).map_err(|message| fail(Exit::Usage, &message))?;
+    let differences = earlier.plan_differences(plan);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    errln!("error: the job has changed since `{}`:", result.display());
+    for difference in differences {
+        errln!("  - {difference}");
+    }
+    Err(Exit::Usage)
 }
 
 /// Options without `--overwrite` and its words.

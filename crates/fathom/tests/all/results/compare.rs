@@ -388,6 +388,62 @@ fn an_interrupted_comparison_is_compared_by_its_complete_blocks() {
 }
 
 #[test]
+fn a_comparison_that_was_killed_is_resumed() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let luns = ["a", "b"].map(|name| of_lun(&lab.path(name).display().to_string()));
+    let words = ["--run", "short", &luns[0], "short", &luns[1]];
+    let with = |more: &[&str]| compare(&lab, &[&words[..], &["-o", "turn"], more].concat());
+    with(&["--resume"])
+        .expect(2)
+        .says(&["holds no comparison to resume"]);
+    let start = [&["compare"], &words[..], &["--repeat", "2", "-o", "turn"]];
+    let mut going = lab.start(&start.concat());
+    for _ in 0..2 {
+        going.hear_until(|line| line.contains("block 1 of 2"));
+    }
+    going.hear_until(|line| line.starts_with("run 1/"));
+    going.signal("KILL");
+    going.end();
+    lab.write("turn/side-1/notes", "mine");
+    let kept =
+        || ["side-1", "side-2"].map(|side| lab.bytes(&format!("turn/{side}/1/result.fathom")));
+    let before = kept();
+    with(&[])
+        .expect(2)
+        .says(&["resume an interrupted comparison with --resume"]);
+    // Runs of other jobs and options are no repeats of those that are there.
+    let other = [
+        "--run", "short", &luns[1], "short", &luns[0], "-o", "turn", "--resume",
+    ];
+    compare(&lab, &other).expect(2).says(&["the jobs were"]);
+    with(&["--resume", "--", "-e", "3"])
+        .expect(2)
+        .says(&["the options after `--` were none, are `-e`, `3`"]);
+    let ended = loop {
+        let ended = with(&["--resume"]);
+        // The run that was going ends by itself.
+        if !ended.all().contains("still writes to") {
+            break ended.expect(0);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    };
+    let ended = ended.says(&["3 runs in 2 blocks: about 6 s", "block 2 of 2, side-2"]);
+    ended.prints(&["2/2"]);
+    let after = kept();
+    let same = (0..2).filter(|side| before[*side] == after[*side]).count();
+    assert_eq!((same, lab.text("turn/side-1/notes").as_str()), (1, "mine"));
+    with(&["--resume"])
+        .expect(0)
+        .says(&["all runs of `turn` are complete"]);
+    // More blocks belong to it only while the job is the same.
+    let job = lab.text("short");
+    lab.write("short", job.replace("iorate=50", "iorate=60"));
+    let ended = with(&["--resume", "--repeat", "3"]).expect(2);
+    ended.says(&["the job has changed since `turn/side-1/1`", "50", "60"]);
+}
+
+#[test]
 fn results_in_one_folder_are_told_apart_by_label() {
     let lab = Lab::new();
     for (place, label) in [(1, "fabric=tcp"), (2, "fabric=roce")] {
