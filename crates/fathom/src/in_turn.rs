@@ -3,8 +3,6 @@
 mod schedule;
 mod sides;
 
-pub use schedule::is_schedule;
-
 use crate::arguments::CompareOptions;
 use crate::exit::{Exit, fail};
 use crate::outputs::{check_place, hold_folder, is_held};

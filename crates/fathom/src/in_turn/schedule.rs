@@ -8,9 +8,6 @@ use std::path::Path;
 /// The file in the folder of the comparison.
 pub const FILE: &str = "in-turn.json";
 
-/// How it begins.
-const MARK: &str = "{\"fathom_in_turn\":";
-
 /// The layout of this file.
 const LAYOUT: u32 = 1;
 
@@ -158,14 +155,10 @@ impl Schedule {
     }
 }
 
-/// Whether a file with this start is such a document.
-pub fn is_schedule(head: &[u8]) -> bool {
-    head.starts_with(MARK.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outputs::IN_TURN_HEAD;
 
     #[test]
     fn a_block_that_one_side_lacks_shifts_no_other() {
@@ -192,8 +185,8 @@ mod tests {
         let mut schedule = Schedule::new(&jobs, vec!["-e".to_owned()]);
         schedule.plan_blocks(2);
         schedule.write(folder.path()).unwrap();
-        let text = std::fs::read(folder.path().join(FILE)).unwrap();
-        assert!(is_schedule(&text));
+        let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();
+        assert!(text.starts_with(IN_TURN_HEAD));
         let read = Schedule::read(folder.path()).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{schedule:?}"));
         std::fs::write(folder.path().join(FILE), "{").unwrap();
