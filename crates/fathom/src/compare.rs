@@ -1,5 +1,5 @@
 //! `fathom compare`: results beside each other, with an answer.
-use crate::arguments::CompareOptions;
+use crate::arguments::{CompareOptions, SideWord};
 use crate::exit::Exit;
 use crate::import::{events_of_fio, text_of};
 use crate::in_turn::{self, Job};
@@ -21,9 +21,9 @@ const FLATFILE: &str = "flatfile.html";
 /// How a file of SQLite begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-pub fn main(options: &CompareOptions) -> Exit {
-    let compared =
-        sides(options).map(|(sides, is_in_turn)| compare_all(sides, is_in_turn, options));
+pub fn main(options: &CompareOptions, arguments: &[String]) -> Exit {
+    let compared = sides(options, arguments)
+        .map(|(sides, is_in_turn)| compare_all(sides, is_in_turn, options));
     match compared.unwrap_or_else(Ok) {
         Ok(exit) => exit,
         Err(message) => {
@@ -37,25 +37,35 @@ pub fn main(options: &CompareOptions) -> Exit {
 ///
 /// # Errors
 /// How the program is to end, which has said why.
-fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
+fn sides(options: &CompareOptions, arguments: &[String]) -> Result<(Vec<Side>, bool), Exit> {
     let refused = |message: String| crate::exit::fail(Exit::Usage, &message);
-    let (paths, names) = match (&options.output, options.run.is_empty()) {
-        (Some(output), false) => {
-            let jobs = Job::all_of(&options.run).map_err(refused)?;
-            in_turn::run(&jobs, output, options)?;
-            let paths = (0..jobs.len()).map(|place| Job::folder(output, place));
-            (
-                paths.collect(),
-                jobs.into_iter().map(|job| job.name).collect(),
-            )
+    let shown = |path: &PathBuf| path.display().to_string();
+    let mut names: Vec<String> = options.results.iter().map(shown).collect();
+    let mut paths: Vec<PathBuf> = options
+        .results
+        .iter()
+        .map(|path| in_turn::labelled(path))
+        .collect();
+    if let (Some(output), false) = (&options.output, options.run.is_empty()) {
+        let jobs = Job::all_of(&SideWord::all_of(arguments)).map_err(refused)?;
+        in_turn::run(&jobs, output, options)?;
+        paths = (0..jobs.len())
+            .map(|side| Job::folder(output, side))
+            .collect();
+        names = paths.iter().map(shown).collect();
+    }
+    let paired = in_turn::paired(&paths).map_err(refused)?;
+    let blocks = paired.map(|paired| {
+        // Sides that the user has chosen by a label are named by it.
+        let by_label = options.results.iter().zip(&paths);
+        let by_label: Vec<bool> = by_label.map(|(given, path)| given != path).collect();
+        for (side, name) in names.iter_mut().enumerate() {
+            if !by_label.get(side).copied().unwrap_or(false) {
+                name.clone_from(&paired.names[side]);
+            }
         }
-        _ => {
-            let shown = |path: &PathBuf| path.display().to_string();
-            let names: Vec<String> = options.results.iter().map(shown).collect();
-            (options.results.clone(), names)
-        }
-    };
-    let blocks = in_turn::paired(&paths).map_err(refused)?;
+        paired.blocks
+    });
     let is_in_turn = blocks.is_some() || are_of_one_comparison(&paths);
     let mut chosen: Vec<Chosen> = paths.into_iter().map(Chosen::of).collect();
     for (side, blocks) in chosen.iter_mut().zip(blocks.into_iter().flatten()) {

@@ -3,11 +3,12 @@
 mod schedule;
 mod sides;
 
-use crate::arguments::CompareOptions;
+use crate::arguments::{CompareOptions, SideWord};
 use crate::exit::{Exit, fail};
 use crate::outputs::{check_place, hold_folder, is_held};
 use crate::progress::total_text;
 use schedule::Schedule;
+use serde::{Deserialize, Serialize};
 use sides::ReadySide;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -24,38 +25,43 @@ const SIDE: &str = "side-";
 const BLOCKS: u32 = 5;
 
 /// A job with the values of its variables.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
-    /// As on the command line.
-    pub name: String,
+    /// The file and the values, as on the command line.
     words: Vec<String>,
+    /// Of this side only.
+    labels: Vec<String>,
 }
 
 /// The run that is going, to which signals are handed on.
 type Current = Arc<Mutex<Option<u32>>>;
 
 impl Job {
-    /// Each file begins a job; `NAME=VALUE` belongs to the one before it.
+    /// Each file begins a job; `NAME=VALUE` and labels belong to the one before them.
     ///
     /// # Errors
     /// In words, where there are fewer than two.
-    pub fn all_of(words: &[String]) -> Result<Vec<Self>, String> {
+    pub fn all_of(words: &[SideWord]) -> Result<Vec<Self>, String> {
         let mut jobs: Vec<Self> = Vec::new();
         for word in words {
-            let is_value = word.contains('=') && !Path::new(word).exists();
-            match jobs.last_mut() {
-                Some(job) if is_value => {
-                    job.name += &format!(" {word}");
-                    job.words.push(word.clone());
-                }
-                None if is_value => {
+            match (word, jobs.last_mut()) {
+                (SideWord::Label(label), Some(job)) => job.labels.push(label.clone()),
+                (SideWord::Label(label), None) => {
                     return Err(format!(
-                        "`{word}` is the value of a variable of no job: name the file before it"
+                        "`--label {label}` names no side: give it after its job, or after `--` for all sides"
                     ));
                 }
-                _ => jobs.push(Self {
-                    name: word.clone(),
+                (SideWord::Job(word), last) if word.contains('=') && !Path::new(word).exists() => {
+                    let job = last.ok_or_else(|| {
+                        format!(
+                            "`{word}` is the value of a variable of no job: name the file before it"
+                        )
+                    })?;
+                    job.words.push(word.clone());
+                }
+                (SideWord::Job(word), _) => jobs.push(Self {
                     words: vec![word.clone()],
+                    labels: Vec::new(),
                 }),
             }
         }
@@ -65,6 +71,15 @@ impl Job {
                     .to_owned(),
             ),
             _ => Ok(jobs),
+        }
+    }
+
+    /// The file and the values, with the labels of this side.
+    pub fn name(&self) -> String {
+        let words = self.words.join(" ");
+        match &*self.labels {
+            [] => words,
+            labels => format!("{words} ({})", labels.join(", ")),
         }
     }
 
@@ -126,12 +141,12 @@ fn run_blocks(
     let blocks = schedule.blocks.len();
     for block in 0..blocks {
         for side in schedule.blocks[block].left() {
-            let (number, name) = (block + 1, &jobs[side].name);
+            let (number, name) = (block + 1, jobs[side].name());
             errln!("block {number} of {blocks}, {SIDE}{}: {name}", side + 1);
             let status = run(side, &Job::run_folder(output, side, number));
             let status =
                 status.map_err(|error| refused(format!("no run can be started: {error}")))?;
-            check(status, name)?;
+            check(status, &name)?;
             schedule.blocks[block].finished.push(side);
             schedule.write(output).map_err(refused)?;
         }
@@ -188,12 +203,19 @@ fn check_free(jobs: &[Job], output: &Path) -> Result<(), String> {
     }
 }
 
-/// For each of these results, its folders of the blocks that all of them have finished; `None` if they are not sides of one
-/// comparison that keeps a schedule.
+/// Sides of one comparison.
+pub struct Paired {
+    /// Their jobs and labels.
+    pub names: Vec<String>,
+    /// For each its folders of the blocks that all of them have finished.
+    pub blocks: Vec<Vec<PathBuf>>,
+}
+
+/// What these results are if they are sides of one comparison that keeps a schedule; `None` otherwise.
 ///
 /// # Errors
 /// In words, if no block is complete, or the schedule cannot be read.
-pub fn paired(results: &[PathBuf]) -> Result<Option<Vec<Vec<PathBuf>>>, String> {
+pub fn paired(results: &[PathBuf]) -> Result<Option<Paired>, String> {
     let numbers: Option<Vec<usize>> = results.iter().map(|path| side_of(path)).collect();
     let (Some(sides), Some(folder)) = (numbers, common_parent(results)) else {
         return Ok(None);
@@ -212,7 +234,21 @@ pub fn paired(results: &[PathBuf]) -> Result<Option<Vec<Vec<PathBuf>>>, String> 
         let folders = complete.iter().map(|block| result.join(block.to_string()));
         folders.collect()
     };
-    Ok(Some(results.iter().map(blocks).collect()))
+    Ok(Some(Paired {
+        names: sides.iter().map(|side| schedule.name(*side)).collect(),
+        blocks: results.iter().map(blocks).collect(),
+    }))
+}
+
+/// The folder of the side that `COMPARISON@KEY=VALUE` names; anything else as it is given.
+pub fn labelled(given: &Path) -> PathBuf {
+    let side = given.to_str().and_then(|text| {
+        let (folder, label) = text.rsplit_once('@').filter(|_| !given.exists())?;
+        let folder = Path::new(folder);
+        let side = Schedule::read(folder).ok()??.side_with(label)?;
+        Some(Job::folder(folder, side))
+    });
+    side.unwrap_or_else(|| given.to_owned())
 }
 
 /// The index of a side by the name of its folder.
@@ -328,19 +364,32 @@ fn shuffled(count: usize) -> Vec<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
+    /// A word that begins with `@` is a label.
+    pub fn jobs(text: &str) -> Result<Vec<Job>, String> {
+        let word = |word: &str| match word.strip_prefix('@') {
+            Some(label) => SideWord::Label(label.to_owned()),
+            None => SideWord::Job(word.to_owned()),
+        };
+        Job::all_of(&text.split(' ').map(word).collect::<Vec<_>>())
+    }
+
     #[test]
-    fn files_begin_jobs_and_values_belong_to_them() {
-        let words = |text: &str| -> Vec<String> { text.split(' ').map(String::from).collect() };
+    fn files_begin_jobs_and_what_follows_belongs_to_them() {
         let names = |text: &str| -> Result<Vec<String>, String> {
-            let jobs = Job::all_of(&words(text))?;
-            Ok(jobs.into_iter().map(|job| job.name).collect())
+            Ok(jobs(text)?.iter().map(Job::name).collect())
         };
         assert_eq!(names("a.parm b.parm").unwrap(), ["a.parm", "b.parm"]);
         assert_eq!(names("f x=1 y=2 f x=2").unwrap(), ["f x=1 y=2", "f x=2"]);
-        assert!(names("f x=1").is_err() && names("x=1 f g").is_err());
+        assert_eq!(
+            names("f @k=1 x=1 @l=2 g").unwrap(),
+            ["f x=1 (k=1, l=2)", "g"]
+        );
+        for wrong in ["f x=1", "x=1 f g", "@k=1 f g"] {
+            assert!(names(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

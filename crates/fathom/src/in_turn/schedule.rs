@@ -14,8 +14,8 @@ const LAYOUT: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Schedule {
     fathom_in_turn: u32,
-    /// Names of the jobs, in the order of the sides.
-    jobs: Vec<String>,
+    /// In the order of the sides.
+    jobs: Vec<Job>,
     /// Options of each run, without `--overwrite`.
     options: Vec<String>,
     pub blocks: Vec<Block>,
@@ -41,7 +41,7 @@ impl Schedule {
     pub fn new(jobs: &[Job], options: Vec<String>) -> Self {
         Self {
             fathom_in_turn: LAYOUT,
-            jobs: jobs.iter().map(|job| job.name.clone()).collect(),
+            jobs: jobs.to_vec(),
             options,
             blocks: Vec::new(),
         }
@@ -93,25 +93,35 @@ impl Schedule {
 
     /// What keeps more runs of such jobs from belonging to those that are there; empty if nothing does.
     pub fn differences(&self, now: &Self) -> Vec<String> {
-        let mut found = Vec::new();
+        let names = |one: &Self| one.jobs.iter().map(Job::name).collect::<Vec<_>>();
         let pairs = [
-            ("the jobs", &self.jobs, &now.jobs),
-            ("the options after `--`", &self.options, &now.options),
+            ("the jobs", names(self), names(now)),
+            (
+                "the options after `--`",
+                self.options.clone(),
+                now.options.clone(),
+            ),
         ];
-        for (what, then, now) in pairs {
-            if then != now {
-                let listed = |words: &[String]| match words {
-                    [] => "none".to_owned(),
-                    words => words
-                        .iter()
-                        .map(|word| format!("`{word}`"))
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                };
-                found.push(format!("{what} were {}, are {}", listed(then), listed(now)));
-            }
-        }
-        found
+        let listed = |words: &[String]| match words {
+            [] => "none".to_owned(),
+            words => format!("`{}`", words.join("`, `")),
+        };
+        let differing = pairs.into_iter().filter(|(_, then, now)| then != now);
+        differing
+            .map(|(what, then, now)| format!("{what} were {}, are {}", listed(&then), listed(&now)))
+            .collect()
+    }
+
+    /// What a side is called.
+    pub fn name(&self, side: usize) -> String {
+        self.jobs.get(side).map_or_else(String::new, Job::name)
+    }
+
+    /// The only side that has a label of its own.
+    pub fn side_with(&self, label: &str) -> Option<usize> {
+        let has = |side: &usize| self.jobs[*side].labels.iter().any(|one| one == label);
+        let mut sides = (0..self.jobs.len()).filter(has);
+        sides.next().filter(|_| sides.next().is_none())
     }
 
     /// Takes runs for unfinished whose results are gone.
@@ -158,12 +168,12 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::in_turn::tests::jobs;
     use crate::outputs::IN_TURN_HEAD;
 
     #[test]
     fn a_block_that_one_side_lacks_shifts_no_other() {
-        let jobs = ["a", "b", "c"].map(|word| word.to_owned());
-        let mut schedule = Schedule::new(&Job::all_of(&jobs).unwrap(), Vec::new());
+        let mut schedule = Schedule::new(&jobs("a b c").unwrap(), Vec::new());
         schedule.plan_blocks(3);
         for (block, finished) in [vec![0, 1, 2], vec![2, 0], vec![1, 0]]
             .into_iter()
@@ -181,8 +191,12 @@ mod tests {
     fn what_is_written_is_read_and_known_as_ours() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Schedule::read(folder.path()).unwrap().is_none());
-        let jobs = Job::all_of(&["a".to_owned(), "b".to_owned()]).unwrap();
+        let jobs = jobs("a @k=1 @l=1 b @l=1").unwrap();
         let mut schedule = Schedule::new(&jobs, vec!["-e".to_owned()]);
+        assert_eq!(
+            [schedule.side_with("k=1"), schedule.side_with("l=1")],
+            [Some(0), None]
+        );
         schedule.plan_blocks(2);
         schedule.write(folder.path()).unwrap();
         let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();

@@ -45,13 +45,14 @@ pub fn settle(
         let complete = schedule.complete(&[side]);
         let next = (1..).find(|block| !complete.contains(block));
         let next = next.expect("blocks are finite");
-        let options = run_options(job, &of_block(&next), further)?;
+        let further = of_job(job, further);
+        let options = run_options(job, &of_block(&next), &further)?;
         let earlier = complete.first().map(of_block);
         let mut of_side = Words::default();
-        match settle_side(options, earlier.as_deref(), further, &mut of_side) {
+        match settle_side(options, earlier.as_deref(), &further, &mut of_side) {
             Ok(side) => sides.push(side),
             Err(exit) => {
-                errln!("note: this refuses {SIDE}{}, `{}`", side + 1, job.name);
+                errln!("note: this refuses {SIDE}{}, `{}`", side + 1, job.name());
                 refusal.get_or_insert(exit);
             }
         }
@@ -131,6 +132,12 @@ fn check_unchanged(result: &Path, plan: &Plan) -> Result<(), Exit> {
         errln!("  - {difference}");
     }
     Err(Exit::Usage)
+}
+
+/// Options of all sides, and labels of this one.
+fn of_job(job: &Job, further: &[String]) -> Vec<String> {
+    let labels = job.labels.iter().map(|label| format!("--label={label}"));
+    further.iter().cloned().chain(labels).collect()
 }
 
 /// Options without `--overwrite` and its words.

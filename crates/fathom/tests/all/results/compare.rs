@@ -444,6 +444,78 @@ fn a_comparison_that_was_killed_is_resumed() {
 }
 
 #[test]
+fn sides_that_are_run_in_turn_keep_their_labels() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let lun = of_lun(&lab.path("a").display().to_string());
+    let sides = [
+        "--run",
+        "short",
+        &lun,
+        "--label",
+        "fabric=tcp",
+        "--run",
+        "short",
+        &lun,
+    ];
+    let rest = [
+        "--label",
+        "fabric=roce",
+        "--repeat",
+        "2",
+        "-o",
+        "turn",
+        "--",
+        "--backend",
+        "sim",
+        "--label",
+        "site=a",
+    ];
+    let ended = compare(&lab, &[&sides[..], &rest].concat()).expect(0);
+    let (tcp, roce) = (
+        format!("short {lun} (fabric=tcp)"),
+        format!("short {lun} (fabric=roce)"),
+    );
+    let ended = ended.says(&[&format!("side-1: {tcp}"), &format!("side-2: {roce}")]);
+    let squeezed = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        squeezed.contains(&format!("`{roce}` against `{tcp}`")),
+        "{ended}"
+    );
+    for file in ["comparison.csv", "comparison.html", "comparison.json"] {
+        let text = lab.text(&format!("turn/{file}"));
+        assert!(text.contains(&tcp) && text.contains(&roce), "{file}");
+    }
+    // Each result has those of its side and those of all, and can be chosen by them.
+    for (side, label) in [("side-1", "fabric=tcp"), ("side-2", "fabric=roce")] {
+        for label in [label, "site=a"] {
+            let chosen = format!("turn/{side}@{label}");
+            compare(&lab, &[&chosen, &chosen]).expect(0);
+        }
+    }
+    let by_label = ["turn@fabric=tcp", "turn@fabric=roce", "-o", "again"];
+    let ended = compare(&lab, &by_label).expect(0);
+    ended.prints(&["`turn@fabric=roce` against `turn@fabric=tcp`", "2/2"]);
+    assert!(
+        lab.text("again/comparison.html")
+            .contains("in random order within each block")
+    );
+    compare(&lab, &["turn@site=a", "turn@fabric=tcp"]).expect(0);
+    let wrong = [
+        "--label", "k=1", "--run", "short", &lun, "short", &lun, "-o", "new",
+    ];
+    compare(&lab, &wrong)
+        .expect(2)
+        .says(&["`--label k=1` names no side"]);
+    let wrong = [
+        "--run", "short", &lun, "short", &lun, "--label", "tcp", "-o", "new",
+    ];
+    compare(&lab, &wrong)
+        .expect(2)
+        .says(&["`--label tcp` has no `=`", "this refuses side-2"]);
+}
+
+#[test]
 fn results_in_one_folder_are_told_apart_by_label() {
     let lab = Lab::new();
     for (place, label) in [(1, "fabric=tcp"), (2, "fabric=roce")] {
