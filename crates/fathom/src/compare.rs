@@ -48,6 +48,7 @@ fn sides(options: &CompareOptions, arguments: &[String]) -> Result<(Vec<Side>, b
         .collect();
     if let (Some(output), false) = (&options.output, options.run.is_empty()) {
         let jobs = Job::all_of(&SideWord::all_of(arguments)).map_err(refused)?;
+        check_files(output).map_err(refused)?;
         in_turn::run(&jobs, output, options)?;
         paths = (0..jobs.len())
             .map(|side| Job::folder(output, side))
@@ -185,6 +186,18 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
 const PAGE: &str = "comparison.html";
 const TABLE: &str = "comparison.csv";
 const DOCUMENT: &str = "comparison.json";
+
+/// Refuses, before the first run, what the files of the comparison would replace.
+fn check_files(folder: &Path) -> Result<(), String> {
+    let own = [
+        (PAGE, Own::Page),
+        (TABLE, Own::ComparisonTable),
+        (DOCUMENT, Own::ComparisonJson),
+    ];
+    let outputs = Outputs::default();
+    own.into_iter()
+        .try_for_each(|(name, own)| outputs.check_own(&folder.join(name), own))
+}
 
 fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> {
     let outputs = Outputs::default();

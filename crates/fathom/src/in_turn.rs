@@ -264,7 +264,13 @@ pub fn side_of(path: &Path) -> Option<usize> {
 
 /// The folder that all of these are in.
 pub fn common_parent(results: &[PathBuf]) -> Option<PathBuf> {
-    let parent = |path: &PathBuf| Some(std::fs::canonicalize(path).ok()?.parent()?.to_owned());
+    // A side that has no run yet has no folder.
+    let parent = |path: &PathBuf| {
+        let parent = path.parent()?;
+        let is_named = !parent.as_os_str().is_empty();
+        let parent = if is_named { parent } else { Path::new(".") };
+        std::fs::canonicalize(parent).ok()
+    };
     let first = parent(results.first()?)?;
     let mut rest = results.iter().map(parent);
     rest.all(|other| other.as_ref() == Some(&first))

@@ -361,6 +361,30 @@ fn all_sides_are_checked_before_the_first_block() {
 }
 
 #[test]
+fn files_of_others_are_refused_before_the_first_block() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let lun = of_lun(&lab.path("a").display().to_string());
+    let words = [
+        "--run", "short", &lun, "short", &lun, "--repeat", "1", "-o", "turn",
+    ];
+    std::fs::create_dir(lab.path("turn")).unwrap();
+    for name in [
+        "comparison.csv",
+        "comparison.html",
+        "comparison.json",
+        "in-turn.json",
+    ] {
+        lab.write(&format!("turn/{name}"), "mine");
+        let ended = compare(&lab, &words).expect(2);
+        let ended = ended.says(&["Fathom did not write what is there"]);
+        assert!(!ended.all().contains("block 1"), "{ended}");
+        lab.remove(&format!("turn/{name}"));
+    }
+    assert!(!lab.path("a").exists());
+}
+
+#[test]
 fn an_interrupted_comparison_is_compared_by_its_complete_blocks() {
     let lab = Lab::new();
     write_short_job(&lab);
@@ -405,6 +429,10 @@ fn a_comparison_that_was_killed_is_resumed() {
     going.hear_until(|line| line.starts_with("run 1/"));
     going.signal("KILL");
     going.end();
+    let sides = ["turn/side-1", "turn/side-2"];
+    compare(&lab, &sides)
+        .expect(2)
+        .says(&["no block of", "is complete"]);
     lab.write("turn/side-1/notes", "mine");
     let kept =
         || ["side-1", "side-2"].map(|side| lab.bytes(&format!("turn/{side}/1/result.fathom")));
