@@ -6,7 +6,7 @@ use crate::limits::{self, Limit};
 use crate::spans::{seconds, some_seconds, some_span, span};
 use crate::vary::{self, Hold, Vary};
 use analysis::{Bar, Word};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use engine::BackendKind;
 use lang::{CommandLine, LintSelection};
 use plan::{Nanos, Plan, Readiness, Repeat};
@@ -597,9 +597,18 @@ pub struct CompareOptions {
     #[arg(long, value_name = "FILE|NAME=VALUE", num_args = 1.., conflicts_with = "results", requires = "output")]
     pub run: Vec<String>,
 
-    /// With --run: how many blocks are run, each of which has all jobs once, in random order.
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "run", value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: u32,
+    /// With --run: name the side of the job before it, such as --run FILE x=1 --label transport=tcp. Repeatable. After `--`, a
+    /// label names the results of all sides.
+    #[arg(long, value_name = "KEY=VALUE", requires = "run")]
+    pub label: Vec<String>,
+
+    /// With --run: how many blocks are run, each of which has all jobs once, in random order [default: 5].
+    #[arg(long, value_name = "N", requires = "run", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+
+    /// With --run: resume the interrupted comparison in the folder of -o. Complete runs are kept; the jobs must be unchanged.
+    #[arg(long, requires = "run")]
+    pub resume: bool,
 
     /// Options for each run.
     #[arg(last = true, requires = "run", value_name = "OPTION")]
@@ -626,6 +635,36 @@ pub struct CompareOptions {
     /// Compare runs of one name whatever their load is.
     #[arg(long)]
     pub force: bool,
+}
+
+/// A word of `--run` or `--label`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SideWord {
+    /// A job file, or the value of one of its variables.
+    Job(String),
+    Label(String),
+}
+
+impl SideWord {
+    /// Those of a command line of `compare`, in their order, which says what belongs to which job.
+    pub fn all_of(arguments: &[String]) -> Vec<Self> {
+        let matches = Arguments::command().try_get_matches_from(arguments).ok();
+        let matches = matches.as_ref().and_then(|all| all.subcommand());
+        let Some((_, compare)) = matches else {
+            return Vec::new();
+        };
+        let mut all: Vec<(usize, Self)> = Vec::new();
+        for (name, word) in [
+            ("run", Self::Job as fn(String) -> Self),
+            ("label", Self::Label),
+        ] {
+            let indices = compare.indices_of(name).into_iter().flatten();
+            let words = compare.get_many::<String>(name).into_iter().flatten();
+            all.extend(indices.zip(words.cloned().map(word)));
+        }
+        all.sort_by_key(|(index, _)| *index);
+        all.into_iter().map(|(_, word)| word).collect()
+    }
 }
 
 fn bar(text: &str) -> Result<(String, Bar), String> {

@@ -7,6 +7,7 @@ use crate::hosts::Judging;
 use crate::launch::planned_seconds;
 use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
+use crate::refusals::UnusedWords;
 use crate::seed::Seeds;
 use crate::standing::{self, Passed};
 use crate::{hosts, lints, machine, plan_file, refusals, render};
@@ -277,6 +278,7 @@ fn connect(
         lints: options.lints.clone(),
         ..Common::default()
     };
+    let judging = (judging, &mut UnusedWords::Refused);
     let refused = match hosts::settle(plan, &common, sources, judging) {
         Ok((bound, fleet)) => return Ok((bound, fleet.found)),
         Err(refused) => refused,

@@ -1,5 +1,5 @@
 //! `fathom compare`: results beside each other, with an answer.
-use crate::arguments::CompareOptions;
+use crate::arguments::{CompareOptions, SideWord};
 use crate::exit::Exit;
 use crate::import::{events_of_fio, text_of};
 use crate::in_turn::{self, Job};
@@ -21,9 +21,9 @@ const FLATFILE: &str = "flatfile.html";
 /// How a file of SQLite begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-pub fn main(options: &CompareOptions) -> Exit {
-    let compared =
-        sides(options).map(|(sides, is_in_turn)| compare_all(sides, is_in_turn, options));
+pub fn main(options: &CompareOptions, arguments: &[String]) -> Exit {
+    let compared = sides(options, arguments)
+        .map(|(sides, is_in_turn)| compare_all(sides, is_in_turn, options));
     match compared.unwrap_or_else(Ok) {
         Ok(exit) => exit,
         Err(message) => {
@@ -37,29 +37,44 @@ pub fn main(options: &CompareOptions) -> Exit {
 ///
 /// # Errors
 /// How the program is to end, which has said why.
-fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
+fn sides(options: &CompareOptions, arguments: &[String]) -> Result<(Vec<Side>, bool), Exit> {
     let refused = |message: String| crate::exit::fail(Exit::Usage, &message);
-    let (paths, names) = match (&options.output, options.run.is_empty()) {
-        (Some(output), false) => {
-            let jobs = Job::all_of(&options.run).map_err(refused)?;
-            in_turn::run(&jobs, output, options)?;
-            let paths = (0..jobs.len()).map(|place| Job::folder(output, place));
-            (
-                paths.collect(),
-                jobs.into_iter().map(|job| job.name).collect(),
-            )
+    let shown = |path: &PathBuf| path.display().to_string();
+    let mut names: Vec<String> = options.results.iter().map(shown).collect();
+    let mut paths: Vec<PathBuf> = options
+        .results
+        .iter()
+        .map(|path| in_turn::labelled(path))
+        .collect();
+    if let (Some(output), false) = (&options.output, options.run.is_empty()) {
+        let jobs = Job::all_of(&SideWord::all_of(arguments)).map_err(refused)?;
+        check_files(output).map_err(refused)?;
+        in_turn::run(&jobs, output, options)?;
+        paths = (0..jobs.len())
+            .map(|side| Job::folder(output, side))
+            .collect();
+        names = paths.iter().map(shown).collect();
+    }
+    let paired = in_turn::paired(&paths).map_err(refused)?;
+    let blocks = paired.map(|paired| {
+        // Sides that the user has chosen by a label are named by it.
+        let by_label = options.results.iter().zip(&paths);
+        let by_label: Vec<bool> = by_label.map(|(given, path)| given != path).collect();
+        for (side, name) in names.iter_mut().enumerate() {
+            if !by_label.get(side).copied().unwrap_or(false) {
+                name.clone_from(&paired.names[side]);
+            }
         }
-        _ => {
-            let shown = |path: &PathBuf| path.display().to_string();
-            let names: Vec<String> = options.results.iter().map(shown).collect();
-            (options.results.clone(), names)
-        }
-    };
+        paired.blocks
+    });
+    let is_in_turn = blocks.is_some() || are_of_one_comparison(&paths);
+    let mut chosen: Vec<Chosen> = paths.into_iter().map(Chosen::of).collect();
+    for (side, blocks) in chosen.iter_mut().zip(blocks.into_iter().flatten()) {
+        side.blocks = Some(blocks);
+    }
     let sides: Result<Vec<Side>, String> = std::thread::scope(|scope| {
-        let read = |(path, name): (PathBuf, String)| {
-            scope.spawn(move || read_side(&Chosen::of(path), name))
-        };
-        let threads: Vec<_> = paths.into_iter().zip(names).map(read).collect();
+        let read = |(chosen, name): (Chosen, String)| scope.spawn(move || read_side(&chosen, name));
+        let threads: Vec<_> = chosen.into_iter().zip(names).map(read).collect();
         let threads = threads.into_iter();
         threads
             .map(|thread| thread.join().expect("reading a result panics nowhere"))
@@ -67,32 +82,15 @@ fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
     });
     let mut sides = sides.map_err(refused)?;
     name_apart(&mut sides);
-    Ok((
-        sides,
-        !options.run.is_empty() || are_of_one_comparison(&options.results),
-    ))
+    Ok((sides, is_in_turn))
 }
 
-/// Whether the sides are those that an earlier comparison has run in turn, each in a folder with the number of its side.
+/// Whether the sides are those that a comparison without a schedule has run in turn, each in a folder with the number of its
+/// side.
 fn are_of_one_comparison(results: &[PathBuf]) -> bool {
-    let is_side = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.starts_with(in_turn::SIDE))
-    };
-    let parent = |path: &PathBuf| {
-        std::fs::canonicalize(path)
-            .ok()?
-            .parent()
-            .map(Path::to_owned)
-    };
-    let first = results.first().and_then(parent);
-    let has_report = first
-        .as_ref()
-        .is_some_and(|folder| folder.join(DOCUMENT).exists());
-    has_report
-        && results
-            .iter()
-            .all(|path| is_side(path) && parent(path) == first)
+    let parent = in_turn::common_parent(results);
+    let has_report = parent.is_some_and(|folder| folder.join(DOCUMENT).exists());
+    has_report && results.iter().all(|path| in_turn::side_of(path).is_some())
 }
 
 fn compare_all(
@@ -189,6 +187,18 @@ const PAGE: &str = "comparison.html";
 const TABLE: &str = "comparison.csv";
 const DOCUMENT: &str = "comparison.json";
 
+/// Refuses, before the first run, what the files of the comparison would replace.
+fn check_files(folder: &Path) -> Result<(), String> {
+    let own = [
+        (PAGE, Own::Page),
+        (TABLE, Own::ComparisonTable),
+        (DOCUMENT, Own::ComparisonJson),
+    ];
+    let outputs = Outputs::default();
+    own.into_iter()
+        .try_for_each(|(name, own)| outputs.check_own(&folder.join(name), own))
+}
+
 fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> {
     let outputs = Outputs::default();
     check_place(folder)?;
@@ -212,6 +222,8 @@ fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> 
 struct Chosen {
     path: PathBuf,
     label: Option<Label>,
+    /// Of a side that was run in turn: the results that have a partner on each other side.
+    blocks: Option<Vec<PathBuf>>,
 }
 
 impl Chosen {
@@ -223,8 +235,20 @@ impl Chosen {
             Some((place, (name, value))) => Self {
                 path: place.into(),
                 label: Some(Label::new(name, value)),
+                blocks: None,
             },
-            None => Self { path, label: None },
+            None => Self {
+                path,
+                label: None,
+                blocks: None,
+            },
+        }
+    }
+
+    fn files(&self) -> Result<Vec<PathBuf>, String> {
+        match &self.blocks {
+            Some(blocks) => blocks.iter().map(|folder| result_file(folder)).collect(),
+            None => files_of(&self.path),
         }
     }
 
@@ -242,7 +266,7 @@ fn read_side(chosen: &Chosen, name: String) -> Result<Side, String> {
         ..Side::default()
     };
     let mut labels = BTreeSet::new();
-    for file in files_of(&chosen.path)? {
+    for file in chosen.files()? {
         let added = add_runs(&mut side, &file, chosen);
         labels.extend(added.map_err(|reason| format!("`{}`: {reason}", file.display()))?);
     }

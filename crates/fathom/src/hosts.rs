@@ -2,6 +2,7 @@
 use crate::arguments::{Common, HostOptions};
 use crate::exit::{Exit, fail};
 use crate::joining::{self, Joined};
+use crate::refusals::UnusedWords;
 use crate::{machine, render};
 use conduct::{Clock, Host, LocalLead, OperationSink};
 use engine::BackendKind;
@@ -125,7 +126,7 @@ pub fn settle(
     plan: &Plan,
     common: &Common,
     sources: &SourceMap,
-    judging: Judging<'_>,
+    (judging, unused): (Judging<'_>, &mut UnusedWords),
 ) -> Result<(BoundPlan, Fleet), Refused> {
     let mut refusals = Vec::new();
     let mut machines = reach(plan, common, &mut refusals)?;
@@ -144,7 +145,8 @@ pub fn settle(
     }
     let found = shared(&plan.plan, &facts);
     render::print(&found, sources);
-    let (words, judged) = examine((common, judging), &plan, &mut machines, &mut refusals)?;
+    let reached = (&mut machines, &mut refusals);
+    let (words, judged) = examine((common, judging), &plan, reached, unused)?;
     let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
     let errors: Vec<Diagnostic> = judged.iter().filter(is_error).cloned().collect();
     render::print(&errors, sources);
@@ -403,8 +405,8 @@ fn facts(plan: &mut Plan, machines: &mut Reached, refusals: &mut Vec<(String, Re
 fn examine(
     (common, judging): (&Common, Judging<'_>),
     plan: &BoundPlan,
-    machines: &mut Reached,
-    refusals: &mut Vec<(String, Refusal)>,
+    (machines, refusals): (&mut Reached, &mut Vec<(String, Refusal)>),
+    words_unused: &mut UnusedWords,
 ) -> Result<(Vec<Vec<String>>, Vec<Diagnostic>), Refused> {
     let overwrite = host::guard::Overwrite::from_arguments(&common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
@@ -420,6 +422,7 @@ fn examine(
         asked[host as usize].contains(word)
             && of_host.is_some_and(|(_, examined)| !examined.unused.contains(word))
     };
+    let mut on_no_host = Vec::new();
     for word in &overwrite.words {
         let bare = bare(word, hosts);
         let users = (0..hosts.len()).filter(|host| uses(*host as HostId, &bare.to_owned()));
@@ -428,10 +431,7 @@ fn examine(
         match users.as_slice() {
             // It may be one of a host that tells nothing.
             [] if !is_whole => {}
-            [] => {
-                let text = format!("`--overwrite {word}` names no target of this job");
-                return Err(fail(Exit::Usage, &text).into());
-            }
+            [] => on_no_host.push(word.clone()),
             [_] => {}
             _ if is_qualified => {}
             [first, ..] => {
@@ -443,6 +443,7 @@ fn examine(
             }
         }
     }
+    words_unused.take(on_no_host)?;
     let granted = |host: usize| {
         let words = asked[host].iter();
         let words = words.filter(|word| uses(host as HostId, word));

@@ -1,4 +1,8 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
+mod rehearsal;
+
+pub use rehearsal::{Rehearsal, rehearse};
+
 use crate::arguments::{Common, DEFAULT_OUTPUT, OnLoss};
 use crate::at::Timetable;
 use crate::descriptors::{self, Descriptors};
@@ -11,7 +15,7 @@ use crate::marks::Inbox;
 use crate::outputs::{self, Outputs};
 use crate::progress::duration;
 use crate::records::Records;
-use crate::refusals::{is_unusable, print_refusal, quoted};
+use crate::refusals::{UnusedWords, is_unusable, print_refusal, quoted};
 use crate::resume::Earlier;
 use crate::sinks::Sinks;
 use crate::standing::{self, Passed};
@@ -21,7 +25,7 @@ use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
 use conduct::machine::Approach;
 use conduct::{
     CommandSettings, Control, Crew, Left, LocalHost, LocalLead, Outcome, SimulatedHost, SinkError,
-    Tempo, go_on, planned_ns,
+    Tempo, expected_bytes, go_on, planned_ns,
 };
 use door::{Door, Grants};
 use engine::{BackendChoice, BackendKind};
@@ -29,7 +33,7 @@ use host::guard::{Finding, Overwrite, Refused};
 use host::{Storage, SysRoot};
 use lang::Language;
 use measure::{Event, ExecutionStarted, FinishReason, Remark};
-use plan::{BoundPlan, Diagnostic, Fills, Label, Plan, Severity, SourceMap};
+use plan::{BoundPlan, Diagnostic, Fills, Label, Plan, RunId, RunKind, Severity, SourceMap};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,14 +96,8 @@ struct Begun {
 
 /// Runs a plan to its report.
 pub fn launch(mut launch: Launch) -> Exit {
-    match hosts::spread(&launch.plan, &launch.common.fleet) {
-        Ok(None) => {}
-        Ok(Some(spread)) => launch.plan = spread,
-        Err(message) => return fail(Exit::Usage, &message),
-    }
-    launch.face.prepare(&mut launch.plan);
-    if launch.plan.fills == Fills::Flushed {
-        fill::sync_fills(&mut launch.plan);
+    if let Err(exit) = complete_plan(&mut launch) {
+        return exit;
     }
     let storage = Storage::real();
     match begin(&mut launch, &storage) {
@@ -108,10 +106,24 @@ pub fn launch(mut launch: Launch) -> Exit {
     }
 }
 
+/// Adds to the plan what the command line and the face ask beyond the job.
+fn complete_plan(launch: &mut Launch) -> Result<(), Exit> {
+    match hosts::spread(&launch.plan, &launch.common.fleet) {
+        Ok(None) => {}
+        Ok(Some(spread)) => launch.plan = spread,
+        Err(message) => return Err(fail(Exit::Usage, &message)),
+    }
+    launch.face.prepare(&mut launch.plan);
+    if launch.plan.fills == Fills::Flushed {
+        fill::sync_fills(&mut launch.plan);
+    }
+    Ok(())
+}
+
 /// Everything that may refuse, the execution that goes on included.
 fn begin(launch: &mut Launch, storage: &Storage) -> Result<Begun, Exit> {
     let earlier = earlier(launch)?;
-    let mut settled = settle(launch, storage)?;
+    let mut settled = settle(launch, storage, &mut UnusedWords::Refused)?;
     let clock = sys::clock::Clock::calibrate();
     let mut started = execution_started(launch, &settled, storage, clock);
     if let Some(earlier) = &earlier {
@@ -427,13 +439,13 @@ fn refuse_to_go_on(launch: &Launch, differences: &[String]) -> Exit {
 }
 
 /// Everything that may refuse, before the first file is made.
-fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
+fn settle(launch: &Launch, storage: &Storage, unused: &mut UnusedWords) -> Result<Settled, Exit> {
     let refuse = |diagnostics: &[Diagnostic]| {
         render::print(diagnostics, &launch.sources);
         Exit::Usage
     };
     if launch.plan.is_spread() {
-        return settle_spread(launch);
+        return settle_spread(launch, unused);
     }
     let facts = conduct::machine::facts(&launch.plan, storage);
     let plan = machine::bind_to(launch.plan.clone(), &facts).map_err(|found| refuse(&found))?;
@@ -476,7 +488,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     };
     let descriptors = descriptors.transpose();
     let descriptors = descriptors.map_err(|message| fail(Exit::Usage, &message))?;
-    let (grants, records, passed) = approach(launch, &plan, storage, descriptors)?;
+    let (grants, records, passed) = approach(launch, &plan, (storage, descriptors), unused)?;
     Ok(Settled {
         plan,
         grants: Arc::new(grants),
@@ -506,12 +518,13 @@ fn print_warnings(launch: &Launch, found: &[Diagnostic]) {
 }
 
 /// The same where other hosts do the work: what is here is not touched.
-fn settle_spread(launch: &Launch) -> Result<Settled, Exit> {
+fn settle_spread(launch: &Launch, unused: &mut UnusedWords) -> Result<Settled, Exit> {
     let labels = labels(&launch.common.label).map_err(|message| fail(Exit::Usage, &message))?;
     let judging = Judging {
         language: launch.findings.language,
         results: launch.folder.as_deref(),
     };
+    let judging = (judging, unused);
     let settled = hosts::settle(&launch.plan, &launch.common, &launch.sources, judging);
     let (plan, mut fleet) = settled.map_err(|refused| refused.exit)?;
     let found = std::mem::take(&mut fleet.found);
@@ -536,20 +549,18 @@ fn settle_spread(launch: &Launch) -> Result<Settled, Exit> {
 fn approach(
     launch: &Launch,
     plan: &BoundPlan,
-    storage: &Storage,
-    descriptors: Option<Descriptors>,
+    (storage, descriptors): (&Storage, Option<Descriptors>),
+    unused: &mut UnusedWords,
 ) -> Result<(Grants, Records, Passed), Exit> {
     let mut overwrite = Overwrite::from_arguments(&launch.common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
     let Some(descriptors) = descriptors else {
+        unused.take(Vec::new())?;
         return Ok((Grants::none(), Records::default(), Passed::default()));
     };
     let approach = Approach::new(plan, storage.root(), descriptors.for_claims);
     let examinations = &approach.examinations;
-    if let Some(word) = host::guard::unused_words(examinations, &overwrite).first() {
-        let message = format!("`--overwrite {word}` names no target of this job");
-        return Err(fail(Exit::Usage, &message));
-    }
+    unused.take(host::guard::unused_words(examinations, &overwrite))?;
     let passed = standing::for_run(
         &plan.plan,
         examinations,
@@ -707,6 +718,21 @@ fn open_sinks(
 /// The time of all runs that end by time, but the first few, with the pauses behind them.
 pub fn timed_seconds(plan: &BoundPlan, but_first: usize) -> u64 {
     run_seconds(plan).skip(but_first).flatten().sum()
+}
+
+/// What the runs of such kinds move that end with a size, but the first few.
+pub fn sized_bytes(
+    plan: &BoundPlan,
+    but_first: usize,
+    is_counted: impl Fn(RunKind) -> bool,
+) -> u64 {
+    let left = plan.runs.iter().skip(but_first);
+    let is_sized = |id: &&RunId| {
+        let spec = plan.plan.spec(**id);
+        planned_ns(&spec.timing).is_none() && is_counted(spec.kind)
+    };
+    let sized = left.filter(is_sized).map(|id| plan.run(*id));
+    sized.filter_map(|run| expected_bytes(&run)).sum()
 }
 
 /// The time of all runs with the pauses between them; `None` when some end is a size.

@@ -174,7 +174,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Prefill(options) => prefill::main(&options, arguments),
         Verb::Check(options) => check::main(&options),
         Verb::Report(options) => report_again::main(&options),
-        Verb::Compare(options) => compare::main(&options),
+        Verb::Compare(options) => compare::main(&options, arguments),
         Verb::Mark(options) => marks::main(&options),
         Verb::Import(options) => import::main(&options),
         Verb::Explain(options) => explain::main(&options),

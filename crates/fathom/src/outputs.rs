@@ -20,6 +20,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The first line of [`Own::Marks`].
 pub const MARKS_HEAD: &str = "# marks of a run: nanoseconds since 1970, text\n";
 
+/// How [`Own::InTurn`] begins.
+pub const IN_TURN_HEAD: &str = "{\"fathom_in_turn\":";
+
 /// The files that a job and the words about it were read from.
 pub fn inputs<'a>(
     sources: &'a SourceMap,
@@ -57,6 +60,8 @@ pub enum Own {
     ComparisonTable,
     /// `comparison.json`
     ComparisonJson,
+    /// `in-turn.json`
+    InTurn,
     /// `result.fathom`, which the store looks into.
     Result,
     /// A list of addresses (`showlba`).
@@ -270,6 +275,7 @@ impl Own {
             Self::Json => report::summary::is_json(head),
             Self::ComparisonTable => report::comparison::is_csv(head),
             Self::ComparisonJson => report::comparison::is_json(head),
+            Self::InTurn => head.starts_with(IN_TURN_HEAD.as_bytes()),
             Self::Result => true,
             Self::Addresses => is_address_list(head),
             Self::State => is_state(head),

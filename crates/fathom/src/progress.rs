@@ -54,6 +54,15 @@ fn length_text(started: &RunStarted) -> String {
     }
 }
 
+/// How long several runs take: the time of those that end by time, and what those move that end with a size; `None` where
+/// there is neither.
+pub fn total_text(timed_s: u64, sized_bytes: u64) -> Option<String> {
+    let sized = (sized_bytes > 0).then(|| format!("{} of I/O", Bytes(sized_bytes)));
+    let timed = (timed_s > 0).then(|| format!("about {}", duration(timed_s)));
+    let totals: Vec<String> = timed.into_iter().chain(sized).collect();
+    (!totals.is_empty()).then(|| totals.join(" plus "))
+}
+
 impl Progress {
     /// `planned_s` is the time of all runs that end by time, with their pauses; `planned_bytes` what
     /// all runs move that end with a size.
@@ -121,16 +130,10 @@ impl Progress {
 
     /// What begins, on what, and for how long.
     fn outset(&self, runs: u32, targets: &str) -> String {
-        let sized = match self.planned_bytes {
-            0 => None,
-            bytes => Some(format!("{} of I/O", Bytes(bytes))),
-        };
-        let timed = (self.planned_s > 0).then(|| format!("about {}", duration(self.planned_s)));
-        let lengths: Vec<String> = timed.into_iter().chain(sized).collect();
         let runs = plan::counted(u64::from(runs), "run");
-        match lengths.is_empty() {
-            true => format!("{runs} on {targets}"),
-            false => format!("{runs} on {targets}: {}", lengths.join(" plus ")),
+        match total_text(self.planned_s, self.planned_bytes) {
+            None => format!("{runs} on {targets}"),
+            Some(total) => format!("{runs} on {targets}: {total}"),
         }
     }
 

@@ -1,7 +1,34 @@
 //! What the guard refuses, in words of the user.
+use crate::exit::{Exit, fail};
 use crate::render;
 use host::guard::{Finding, Refusal, Refused};
 use plan::{BoundPlan, Bytes, Preparation};
+
+/// What becomes of words of `--overwrite` that name no target of a job: most likely they are mistyped.
+pub enum UnusedWords {
+    Refused,
+    /// They may name a target of another job. `None` until the targets of this one were examined.
+    Collected(Option<Vec<String>>),
+}
+
+impl UnusedWords {
+    /// All of them, once the targets were examined.
+    ///
+    /// # Errors
+    /// The exit code, after the first word was refused.
+    pub fn take(&mut self, words: Vec<String>) -> Result<(), Exit> {
+        match self {
+            Self::Collected(collected) => *collected = Some(words),
+            Self::Refused => {
+                if let Some(word) = words.first() {
+                    let message = format!("`--overwrite {word}` names no target of this job");
+                    return Err(fail(Exit::Usage, &message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Says for each refused target what was found and what to do.
 pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {

@@ -1,12 +1,12 @@
 //! `fathom run`.
 use crate::arguments::{RunOptions, TimeOptions};
-use crate::exit::Exit;
+use crate::exit::{Exit, fail};
 use crate::face::Neutral;
 use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
 use crate::seed::Seeds;
 use crate::{lints, plan_file, render};
-use plan::Plan;
+use plan::{Diagnostic, Plan, Severity};
 use report::shown;
 use std::path::Path;
 
@@ -20,54 +20,72 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     carry_out(options, arguments, Ok)
 }
 
+/// What is said while a job is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Telling {
+    Everything,
+    ErrorsOnly,
+}
+
 /// A job of files, changed first.
 pub fn carry_out(
     options: &RunOptions,
     arguments: &[String],
     change: impl FnOnce(Plan) -> Result<Plan, String>,
 ) -> Exit {
+    match read(options, arguments, change, Telling::Everything) {
+        Ok(job) => launch(job),
+        Err(exit) => exit,
+    }
+}
+
+/// Reads a job of files, changed.
+///
+/// # Errors
+/// The exit code, after what is wrong was printed.
+pub fn read(
+    options: &RunOptions,
+    arguments: &[String],
+    change: impl FnOnce(Plan) -> Result<Plan, String>,
+    telling: Telling,
+) -> Result<Launch, Exit> {
+    let refused = |message: String| fail(Exit::Usage, &message);
     let seeds = Seeds::of_execution(&options.common);
     let reading = lints::selection(&options.common.lints.words).and_then(|lints| {
         let mut line = options.times.command_line(lints);
         line.reaches_no_storage = options.common.reaches_no_storage();
         plan_file::read(&options.inputs, seeds, line)
     });
-    let reading = match reading {
-        Ok(reading) => reading,
-        Err(message) => {
-            errln!("error: {message}");
-            return Exit::Usage;
-        }
-    };
+    let mut reading = reading.map_err(refused)?;
     let blocked = !reading.run_blockers.is_empty();
+    if telling == Telling::ErrorsOnly {
+        let is_error = |one: &Diagnostic| one.severity == Severity::Error;
+        reading.diagnostics.retain(is_error);
+    }
     render::print_briefly(&reading.diagnostics, &reading.sources);
     render::print(&reading.run_blockers, &reading.sources);
     let language = reading.language();
     let repeated = repeated_addresses(&reading.repeating_jobs());
-    let Some(plan) = reading.plan.filter(|_| !blocked) else {
-        return Exit::Usage;
-    };
+    let plan = reading.plan.filter(|_| !blocked).ok_or(Exit::Usage)?;
     let changed = change(plan).and_then(|mut plan| {
         options.repetition.apply(&mut plan)?;
         Ok(plan)
     });
-    let plan = match changed {
-        Ok(plan) => plan,
-        Err(message) => {
-            errln!("error: {message}");
-            return Exit::Usage;
-        }
-    };
-    if let Some(note) = repeated {
+    let plan = changed.map_err(refused)?;
+    if let Some(note) = repeated.filter(|_| telling == Telling::Everything) {
         errln!("{note}");
     }
-    launch(Launch {
+    let face = match telling {
+        Telling::Everything => Neutral::strict(&options.strict),
+        Telling::ErrorsOnly => Neutral::without_notes(),
+    };
+    Ok(Launch {
         plan,
         sources: reading.sources,
         arguments: arguments.to_vec(),
         folder: Some(options.common.output.clone()),
         common: options.common.clone(),
-        face: Box::new(Neutral::strict(&options.strict)),
+        face: Box::new(face),
         findings: Findings {
             language,
             printed: reading.diagnostics,

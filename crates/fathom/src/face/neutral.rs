@@ -6,9 +6,9 @@ use crate::exit::Exit;
 use crate::limits::Limit;
 use crate::progress::Progress;
 use crate::{fill, launch, printing};
-use conduct::{Outcome, SinkError, expected_bytes, planned_ns};
+use conduct::{Outcome, SinkError};
 use measure::Event;
-use plan::{BoundPlan, RunId};
+use plan::BoundPlan;
 use report::Conclusion;
 
 /// Progress on standard error, a table and the verdict at the end.
@@ -17,13 +17,22 @@ pub struct Neutral {
     strict: StrictOptions,
     /// Of a failover, in which failed operations are what is looked at.
     limits: Option<Vec<Limit>>,
+    has_no_notes: bool,
 }
 
 impl Neutral {
     pub fn strict(strict: &StrictOptions) -> Self {
         Self {
             strict: strict.clone(),
-            limits: None,
+            ..Self::default()
+        }
+    }
+
+    /// For a job whose runs print the notes themselves.
+    pub fn without_notes() -> Self {
+        Self {
+            has_no_notes: true,
+            ..Self::default()
         }
     }
 
@@ -40,6 +49,10 @@ struct Shown(Progress);
 impl Face for Neutral {
     fn listeners(&self, job: &Job<'_>) -> Result<Vec<Box<dyn Listener>>, String> {
         Ok(vec![Box::new(Shown(progress(job.plan, job.runs_done)))])
+    }
+
+    fn tells_findings(&self) -> bool {
+        !self.has_no_notes
     }
 
     fn judged(&self, exit: Exit, conclusion: &Conclusion) -> Exit {
@@ -97,9 +110,6 @@ impl Listener for Shown {
 }
 
 fn progress(plan: &BoundPlan, but_first: usize) -> Progress {
-    let left = plan.runs.iter().skip(but_first);
-    let is_sized = |id: &&RunId| planned_ns(&plan.plan.spec(**id).timing).is_none();
-    let sized = left.filter(is_sized).map(|id| plan.run(*id));
-    let bytes = sized.filter_map(|run| expected_bytes(&run)).sum();
+    let bytes = launch::sized_bytes(plan, but_first, |_| true);
     Progress::new(launch::timed_seconds(plan, but_first), bytes)
 }

@@ -236,6 +236,7 @@ fn jobs_are_run_in_turn_and_compared() {
     let further = ["-o", "turn", "--", "--backend", "sim"];
     let ended = compare(&lab, &[&jobs[..], &further].concat()).expect(0);
     let ended = ended.says(&[
+        "6 runs in 3 blocks: about 1 min 00 s plus 128 MiB of I/O",
         "block 1 of 3, side-1: job threads=8",
         "block 3 of 3, side-2: job threads=08",
     ]);
@@ -255,7 +256,7 @@ fn jobs_are_run_in_turn_and_compared() {
     compare(&lab, &[&jobs[..], &further].concat())
         .expect(2)
         .says(&["is there already"]);
-    // A run that cannot be carried out ends it, with its own reason and code.
+    // A side that cannot be run is refused before the first run.
     let wrong = [
         "--run",
         "job",
@@ -270,11 +271,284 @@ fn jobs_are_run_in_turn_and_compared() {
     ];
     compare(&lab, &wrong).expect(2).says(&[
         "`x` is not a number",
-        "the run of `job threads=x` ended with",
+        "this refuses side-2, `job threads=x`",
     ]);
     compare(&lab, &["--run", "job", "threads=8", "-o", "one"])
         .expect(2)
         .says(&["two jobs at least"]);
+}
+
+/// A job of two seconds, without the words that name its target.
+fn write_short_job(lab: &Lab) {
+    lab.write(
+        "short",
+        "sd=sd1,lun=$lun,size=1m,threads=1\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+    );
+}
+
+/// Files that hold what Fathom did not write.
+fn write_foreign(lab: &Lab, names: &[&str]) -> Vec<String> {
+    let write = |name: &&str| {
+        lab.write(name, vec![7; 1 << 20]);
+        lab.path(name).display().to_string()
+    };
+    names.iter().map(write).collect()
+}
+
+fn of_lun(path: &str) -> String {
+    format!("lun={path}")
+}
+
+#[test]
+fn a_word_of_overwrite_goes_to_the_side_that_has_the_target() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let files = write_foreign(&lab, &["a", "b"]);
+    let luns: Vec<String> = files.iter().map(|path| of_lun(path)).collect();
+    lab.write("list", format!("{}\n", files[1]));
+    let sides = [
+        "--run", "short", &luns[0], "short", &luns[1], "--repeat", "2", "-o", "turn", "--",
+    ];
+    let with = |words: &[&str]| compare(&lab, &[&sides[..], words].concat());
+    // A word that names nothing is refused, and both targets without a word are.
+    let ended = with(&["--overwrite", "nothing"]).expect(3);
+    ended.says(&[
+        "this refuses side-1",
+        "this refuses side-2",
+        &format!("--overwrite {}", files[1]),
+        "`--overwrite nothing` names no target of these jobs",
+        "no run was started",
+    ]);
+    with(&[
+        "--overwrite",
+        &files[0],
+        "--overwrite",
+        "@list",
+        "--overwrite=x",
+    ])
+    .expect(2)
+    .says(&["`--overwrite x` names no target of these jobs"]);
+    assert!(!lab.path("turn").exists());
+    with(&["--overwrite", &files[0], "--overwrite", "@list"]).expect(0);
+    assert_eq!(lab.names("turn/side-2"), ["1", "2"]);
+}
+
+#[test]
+fn all_sides_are_checked_before_the_first_block() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let files = write_foreign(&lab, &["a", "b"]);
+    let before = lab.bytes("a");
+    let (one, other) = (of_lun(&files[0]), of_lun(&files[1]));
+    lab.write(
+        "wrong",
+        "sd=sd1,lun=$lun,size=1m\nwd=wd1,sd=sd1,rdpct=200\n",
+    );
+    for (wrong, code, text) in [
+        (["short", &*other], 3, "may not be overwritten"),
+        (["short", "lun=/dev/nowhere"], 2, "/dev/nowhere"),
+        (["wrong", &other], 2, "rdpct=200"),
+    ] {
+        // The side without a mistake is the first or the last.
+        for runs in [
+            ["short", &one, wrong[0], wrong[1]],
+            [wrong[0], wrong[1], "short", &one],
+        ] {
+            let words = [
+                &["--run"],
+                &runs[..],
+                &["-o", "turn", "--", "--overwrite", &files[0]],
+            ];
+            let ended = compare(&lab, &words.concat()).expect(code);
+            let ended = ended.says(&[text, "no run was started"]);
+            assert!(!ended.all().contains("block 1"), "{ended}");
+            assert!(!lab.path("turn").exists() && lab.bytes("a") == before);
+        }
+    }
+}
+
+#[test]
+fn files_of_others_are_refused_before_the_first_block() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let lun = of_lun(&lab.path("a").display().to_string());
+    let words = [
+        "--run", "short", &lun, "short", &lun, "--repeat", "1", "-o", "turn",
+    ];
+    std::fs::create_dir(lab.path("turn")).unwrap();
+    for name in [
+        "comparison.csv",
+        "comparison.html",
+        "comparison.json",
+        "in-turn.json",
+    ] {
+        lab.write(&format!("turn/{name}"), "mine");
+        let ended = compare(&lab, &words).expect(2);
+        let ended = ended.says(&["Fathom did not write what is there"]);
+        assert!(!ended.all().contains("block 1"), "{ended}");
+        lab.remove(&format!("turn/{name}"));
+    }
+    assert!(!lab.path("a").exists());
+}
+
+#[test]
+fn an_interrupted_comparison_is_compared_by_its_complete_blocks() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let luns = ["a", "b"].map(|name| of_lun(&lab.path(name).display().to_string()));
+    let words = [
+        "compare", "--run", "short", &luns[0], "short", &luns[1], "--repeat", "2", "-o", "turn",
+    ];
+    let mut going = lab.start(&words);
+    // The second run of the second block.
+    for _ in 0..2 {
+        going.hear_until(|line| line.contains("block 2 of 2"));
+    }
+    going.hear_until(|line| line.starts_with("run 1/"));
+    going.signal("INT");
+    going.end().expect(4);
+    assert!(!lab.path("turn/comparison.json").exists());
+    assert_eq!(
+        lab.names("turn/side-1").len() + lab.names("turn/side-2").len(),
+        4
+    );
+    let ended = compare(&lab, &["turn/side-1", "turn/side-2", "-o", "both"]).expect(0);
+    ended.prints(&["1/1"]);
+    let page = lab.text("both/comparison.html");
+    assert!(page.contains("in random order within each block"));
+}
+
+#[test]
+fn a_comparison_that_was_killed_is_resumed() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let luns = ["a", "b"].map(|name| of_lun(&lab.path(name).display().to_string()));
+    let words = ["--run", "short", &luns[0], "short", &luns[1]];
+    let with = |more: &[&str]| compare(&lab, &[&words[..], &["-o", "turn"], more].concat());
+    with(&["--resume"])
+        .expect(2)
+        .says(&["holds no comparison to resume"]);
+    let start = [&["compare"], &words[..], &["--repeat", "2", "-o", "turn"]];
+    let mut going = lab.start(&start.concat());
+    for _ in 0..2 {
+        going.hear_until(|line| line.contains("block 1 of 2"));
+    }
+    going.hear_until(|line| line.starts_with("run 1/"));
+    going.signal("KILL");
+    going.end();
+    let sides = ["turn/side-1", "turn/side-2"];
+    compare(&lab, &sides)
+        .expect(2)
+        .says(&["no block of", "is complete"]);
+    lab.write("turn/side-1/notes", "mine");
+    let kept =
+        || ["side-1", "side-2"].map(|side| lab.bytes(&format!("turn/{side}/1/result.fathom")));
+    let before = kept();
+    with(&[])
+        .expect(2)
+        .says(&["resume an interrupted comparison with --resume"]);
+    // Runs of other jobs and options are no repeats of those that are there.
+    let other = [
+        "--run", "short", &luns[1], "short", &luns[0], "-o", "turn", "--resume",
+    ];
+    compare(&lab, &other).expect(2).says(&["the jobs were"]);
+    with(&["--resume", "--", "-e", "3"])
+        .expect(2)
+        .says(&["the options after `--` were none, are `-e`, `3`"]);
+    let ended = loop {
+        let ended = with(&["--resume"]);
+        // The run that was going ends by itself.
+        if !ended.all().contains("still writes to") {
+            break ended.expect(0);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    };
+    let ended = ended.says(&["3 runs in 2 blocks: about 6 s", "block 2 of 2, side-2"]);
+    ended.prints(&["2/2"]);
+    let after = kept();
+    let same = (0..2).filter(|side| before[*side] == after[*side]).count();
+    assert_eq!((same, lab.text("turn/side-1/notes").as_str()), (1, "mine"));
+    with(&["--resume"])
+        .expect(0)
+        .says(&["all runs of `turn` are complete"]);
+    // More blocks belong to it only while the job is the same.
+    let job = lab.text("short");
+    lab.write("short", job.replace("iorate=50", "iorate=60"));
+    let ended = with(&["--resume", "--repeat", "3"]).expect(2);
+    ended.says(&["the job has changed since `turn/side-1/1`", "50", "60"]);
+}
+
+#[test]
+fn sides_that_are_run_in_turn_keep_their_labels() {
+    let lab = Lab::new();
+    write_short_job(&lab);
+    let lun = of_lun(&lab.path("a").display().to_string());
+    let sides = [
+        "--run",
+        "short",
+        &lun,
+        "--label",
+        "fabric=tcp",
+        "--run",
+        "short",
+        &lun,
+    ];
+    let rest = [
+        "--label",
+        "fabric=roce",
+        "--repeat",
+        "2",
+        "-o",
+        "turn",
+        "--",
+        "--backend",
+        "sim",
+        "--label",
+        "site=a",
+    ];
+    let ended = compare(&lab, &[&sides[..], &rest].concat()).expect(0);
+    let (tcp, roce) = (
+        format!("short {lun} (fabric=tcp)"),
+        format!("short {lun} (fabric=roce)"),
+    );
+    let ended = ended.says(&[&format!("side-1: {tcp}"), &format!("side-2: {roce}")]);
+    let squeezed = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        squeezed.contains(&format!("`{roce}` against `{tcp}`")),
+        "{ended}"
+    );
+    for file in ["comparison.csv", "comparison.html", "comparison.json"] {
+        let text = lab.text(&format!("turn/{file}"));
+        assert!(text.contains(&tcp) && text.contains(&roce), "{file}");
+    }
+    // Each result has those of its side and those of all, and can be chosen by them.
+    for (side, label) in [("side-1", "fabric=tcp"), ("side-2", "fabric=roce")] {
+        for label in [label, "site=a"] {
+            let chosen = format!("turn/{side}@{label}");
+            compare(&lab, &[&chosen, &chosen]).expect(0);
+        }
+    }
+    let by_label = ["turn@fabric=tcp", "turn@fabric=roce", "-o", "again"];
+    let ended = compare(&lab, &by_label).expect(0);
+    ended.prints(&["`turn@fabric=roce` against `turn@fabric=tcp`", "2/2"]);
+    assert!(
+        lab.text("again/comparison.html")
+            .contains("in random order within each block")
+    );
+    compare(&lab, &["turn@site=a", "turn@fabric=tcp"]).expect(0);
+    let wrong = [
+        "--label", "k=1", "--run", "short", &lun, "short", &lun, "-o", "new",
+    ];
+    compare(&lab, &wrong)
+        .expect(2)
+        .says(&["`--label k=1` names no side"]);
+    let wrong = [
+        "--run", "short", &lun, "short", &lun, "--label", "tcp", "-o", "new",
+    ];
+    compare(&lab, &wrong)
+        .expect(2)
+        .says(&["`--label tcp` has no `=`", "this refuses side-2"]);
 }
 
 #[test]
