@@ -23,9 +23,6 @@ use plan::{Label, RunKind};
 /// CPU per I/O is compared at rates that are no farther apart.
 const SAME_RATE_SHARE: f64 = 0.05;
 
-/// A rate that was asked for is fixed where both sides held so much of it.
-const HELD_SHARE: f64 = 0.98;
-
 /// Of fewer values beyond it, a percentile is a guess.
 const SAMPLES_BEYOND: f64 = 10.0;
 
@@ -653,10 +650,10 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
     };
     let is_few = |percentile: f64| runs().any(|run| beyond(run, percentile));
     match (kind, cell.load().asked_per_s) {
-        (FigureKind::Rate | FigureKind::Throughput, Some(asked)) => {
+        (FigureKind::Rate | FigureKind::Throughput, Some(_)) => {
             let is_missed = |run: &ComparedRun| {
                 let rate = run.value(FigureKind::Rate);
-                rate.is_some_and(|rate| rate < HELD_SHARE * asked)
+                rate.is_some_and(|rate| run.load.is_missed_by(rate))
             };
             let is_held = !runs().any(|run| is_missed(run));
             is_held.then_some(Unfit::RateAsked)

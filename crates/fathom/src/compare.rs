@@ -5,7 +5,9 @@ use crate::import::{events_of_fio, text_of};
 use crate::in_turn::{self, Job};
 use crate::outputs::{Outputs, Own, check_place};
 use crate::results::{NAME, result_file};
-use analysis::{ComparedResult, ComparedRun, Comparing, Comparison, Difference, Side, Watch};
+use analysis::{
+    ComparedResult, ComparedRun, Comparing, Comparison, Difference, FigureKind, Side, Watch,
+};
 use host::text_file::read_head;
 use measure::Event;
 use plan::Label;
@@ -157,7 +159,8 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
             };
             let other = &comparison.other;
             if beyond.judged == 0 {
-                errln!("error: no load can be judged by `{text}`: the table has it in brackets");
+                let why = why_not_judged(comparison, bar.kind);
+                errln!("error: no load can be judged by `{text}`: {why}");
             }
             if !beyond.cells.is_empty() {
                 errln!(
@@ -181,6 +184,18 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
         }
     }
     exit
+}
+
+/// The first reason, where a figure is shown and not compared.
+fn why_not_judged(comparison: &Comparison, kind: FigureKind) -> String {
+    let mut figures = comparison
+        .cells
+        .iter()
+        .filter_map(|cell| cell.judged_by(kind));
+    match figures.find_map(|figure| figure.unfit) {
+        Some(unfit) => format!("it is not compared ({})", comparison::unfit_name(unfit)),
+        None => format!("no load has a figure `{}` on both sides", kind.name()),
+    }
 }
 
 const PAGE: &str = "comparison.html";

@@ -228,9 +228,6 @@ impl Default for ErrorBudget {
 }
 
 impl Label {
-    /// Of a run that was imported: how many I/Os per second its jobs were held to.
-    pub const ASKED_RATE: &str = "asked_rate";
-
     /// Of a run that is carried out several times: which of them it is, from 1.
     pub const REPETITION: &'static str = "repetition";
 

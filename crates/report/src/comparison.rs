@@ -396,7 +396,8 @@ fn answer_name(figure: &ComparedFigure) -> &'static str {
     }
 }
 
-fn unfit_name(unfit: Unfit) -> &'static str {
+/// Why a figure is not compared, in a few words.
+pub fn unfit_name(unfit: Unfit) -> &'static str {
     match unfit {
         Unfit::RateAsked => "the rate was asked for",
         Unfit::FlatOut => "flat out",

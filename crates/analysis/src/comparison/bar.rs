@@ -1,5 +1,5 @@
 //! A bar that a user sets, such as `p99>+10%`, and whether it is passed.
-use super::{Cell, Comparison, FigureKind};
+use super::{Cell, ComparedFigure, Comparison, FigureKind};
 
 /// How often chance alone may be called a pass of a bar, over all cells together.
 const CHANCE: f64 = 0.05;
@@ -74,16 +74,26 @@ impl Bar {
     }
 }
 
+impl Cell {
+    /// The figure that a bar is about: where there is one mean only, it is that one.
+    pub fn judged_by(&self, kind: FigureKind) -> Option<&ComparedFigure> {
+        let own = self.figure(kind);
+        let is_mean = kind == FigureKind::ResponseMean;
+        let service = || self.figure(FigureKind::ServiceMean).filter(|_| is_mean);
+        own.or_else(service)
+    }
+}
+
 impl Comparison {
     /// Where a bar is passed. Over several cells each has to be surer (Holm, 1979).
     pub fn beyond(&self, bar: Bar) -> Beyond<'_> {
         let mut out = Beyond::default();
         let mut chances: Vec<(f64, &Cell)> = Vec::new();
         for cell in &self.cells {
-            let figure = cell
-                .figure(bar.kind)
-                .filter(|figure| figure.unfit.is_none());
-            let Some(figure) = figure else { continue };
+            let figure = cell.judged_by(bar.kind);
+            let Some(figure) = figure.filter(|figure| figure.unfit.is_none()) else {
+                continue;
+            };
             out.judged += 1;
             let limit = (1.0 + bar.change).ln();
             match &figure.estimate {

@@ -1,6 +1,6 @@
 //! What was asked of a run, as far as its record tells: two runs are compared where that is alike.
 use measure::{RunTotals, StreamInfo};
-use plan::{CacheMode, Label, Operation};
+use plan::{ArrivalLaw, CacheMode, Label, Operation};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -16,6 +16,12 @@ const RANDOM_PCT: f64 = 1.0;
 
 /// How far two shares that were drawn may lie apart, in standard deviations.
 const CHANCE_DEVIATIONS: f64 = 4.0;
+
+/// A rate that was asked for is fixed where both sides held so much of it.
+const HELD_SHARE: f64 = 0.98;
+
+/// How far a count of random arrivals may lie from what was asked for, in standard deviations.
+const ARRIVAL_DEVIATIONS: f64 = 3.0;
 
 /// Numbers of a sweep are those that were written.
 const SAME_SHARE: f64 = 1e-9;
@@ -53,6 +59,8 @@ pub struct Loaded {
     pub kind: LoadKind,
     /// Arrivals per second; `None` when flat out.
     pub asked_per_s: Option<f64>,
+    /// Whether arrivals came at random, so that a run may have fewer or more of them than were asked for.
+    pub is_random_in_time: bool,
     /// What a sweep gave it, by name.
     pub swept: Vec<(String, f64)>,
     /// Bytes of an operation on average; zero where nothing came back.
@@ -76,21 +84,10 @@ pub struct Loaded {
     pub options: Vec<(String, String)>,
 }
 
-/// An import says in a label what was asked: it was no schedule of ours.
-fn asked_of(totals: &RunTotals) -> Option<f64> {
-    let label = Label::find(&totals.started.labels, Label::ASKED_RATE);
-    let imported = label.and_then(|text| text.parse().ok());
-    totals.started.asked_rate.or(imported)
-}
-
-/// Options of jobs that say how a load is told of and for how long, where its files are, or what has a place of its own in
-/// [`Loaded`].
-const NO_LOAD: [&str; 28] = [
+/// Options of jobs that say how a load is told of and for how long, or what has a place of its own in [`Loaded`].
+const NO_LOAD: [&str; 25] = [
     "name",
     "description",
-    "filename",
-    "filename_format",
-    "directory",
     "group_reporting",
     "per_job_logs",
     "runtime",
@@ -237,7 +234,8 @@ impl Loaded {
         let modes = modes.filter_map(|stream| stream.cache_mode).max();
         Self {
             kind: LoadKind::Run,
-            asked_per_s: asked_of(totals),
+            asked_per_s: totals.started.asked_rate,
+            is_random_in_time: totals.started.law.is_some_and(ArrivalLaw::scatters),
             swept: swept.map(|one| (one.name.clone(), one.value)).collect(),
             operation_bytes: each(bytes),
             read_share: each(reads),
@@ -264,6 +262,17 @@ impl Loaded {
     /// Whether two runs of one side are repeats.
     pub(super) fn is_repeat_of(&self, other: &Self) -> bool {
         self.is_like(other) && self.options == other.options
+    }
+
+    /// Whether a rate is less than what was asked for, by more than chance makes of it.
+    pub(super) fn is_missed_by(&self, rate: f64) -> bool {
+        let chance = match self.operations {
+            0 => 0.0,
+            _ if !self.is_random_in_time => 0.0,
+            operations => ARRIVAL_DEVIATIONS / (operations as f64).sqrt(),
+        };
+        let asked = self.asked_per_s;
+        asked.is_some_and(|asked| rate < (HELD_SHARE - chance) * asked)
     }
 
     /// From the least that was asked to the most.

@@ -34,11 +34,12 @@ impl NamedLoad {
             .map(|(_, value)| *value)
     }
 
+    /// A dash for one that the jobs were not given; `None` where nobody tells of options.
     fn option(&self, name: &str) -> Option<&str> {
         let mut options = self.load.options.iter();
-        options
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| &**value)
+        let value = options.find(|(known, _)| known == name);
+        let is_told = self.load.jobs.is_some();
+        value.map(|(_, value)| &**value).or(is_told.then_some("-"))
     }
 
     /// What was written in place of what came out of it.
@@ -75,11 +76,8 @@ impl Differing {
         let swept: BTreeSet<&String> = swept.collect();
         let options = all.iter().flat_map(|one| &one.load.options);
         let options: BTreeSet<&String> = options.map(|(name, _)| name).collect();
-        let is_told = |one: &&&NamedLoad| !one.load.options.is_empty();
-        let has_others = |name: &&String| {
-            let told = all.iter().filter(is_told);
-            are_several(told.map(|one| one.option(name)))
-        };
+        let has_others =
+            |name: &&String| are_several(all.iter().filter_map(|one| one.option(name)));
         Self {
             is_name: are_several(all.iter().map(|one| one.name())),
             asked,
@@ -126,8 +124,17 @@ impl Differing {
         let mut parts: Vec<String> = asked.iter().filter_map(|asked| one.text(*asked)).collect();
         let swept = self.swept.iter();
         parts.extend(swept.filter_map(|name| Some(format!("{name}={}", one.swept(name)?))));
-        let options = self.options.iter();
-        parts.extend(options.filter_map(|name| Some(option_text(name, one.option(name)?))));
+        let (given, missing): (Vec<_>, Vec<_>) = self
+            .options
+            .iter()
+            .filter_map(|name| Some((name, one.option(name)?)))
+            .partition(|(_, value)| *value != "-");
+        let text = |(name, value): (&String, &str)| option_text(name, value);
+        parts.extend(given.into_iter().map(text));
+        // What others have been given says nothing where there is something to say.
+        if parts.is_empty() {
+            parts.extend(missing.into_iter().map(text));
+        }
         parts.join(", ")
     }
 }

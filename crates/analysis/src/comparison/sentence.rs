@@ -62,9 +62,10 @@ impl Comparison {
         let mean = means.next().filter(|_| is_such)?;
         let rate = cell.figure(FigureKind::Rate)?;
         // Slots ÷ rate is the latency, so the one follows from the other; else something else changed.
-        let product = mean.ratio * rate.ratio;
-        let is_opposed = (mean.ratio - 1.0) * (rate.ratio - 1.0) <= 0.0;
-        if (product - 1.0).abs() > FOLLOWED_SHARE || !is_opposed {
+        let (latency_change, rate_change) = (mean.ratio.ln(), rate.ratio.ln());
+        let is_followed = (latency_change + rate_change).abs()
+            <= FOLLOWED_SHARE * latency_change.abs().min(rate_change.abs());
+        if latency_change * rate_change >= 0.0 || !is_followed || is_shown_as_none(mean.ratio) {
             return None;
         }
         let rate = Some(rate).filter(|rate| rate.interval.is_some());
@@ -100,8 +101,12 @@ impl Comparison {
     }
 }
 
-/// By so much the rate may miss what latency makes of it.
-const FOLLOWED_SHARE: f64 = 0.1;
+/// By so much of either change, as logarithms, the rate may miss what latency makes of it.
+const FOLLOWED_SHARE: f64 = 0.5;
+
+fn is_shown_as_none(ratio: f64) -> bool {
+    change(ratio) == change(1.0)
+}
 
 /// How many of several cells have which answer.
 fn counts(figures: &[&ComparedFigure]) -> String {

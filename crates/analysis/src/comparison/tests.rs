@@ -482,3 +482,76 @@ fn options_tell_repeats_of_one_side_apart() {
     let compared = compare(&of("4k/50"), &of("4k/60"), &Comparing::default());
     assert_eq!(compared.cells.len(), 1);
 }
+
+#[test]
+fn chance_of_arrivals_is_no_missed_rate() {
+    let of = |rate: f64, is_random_in_time: bool| {
+        let load = Loaded {
+            is_random_in_time,
+            operations: (rate * 20.0) as u64,
+            ..load(Some(20.0))
+        };
+        side("a", vec![run("r", load, &[(FigureKind::Rate, rate)])])
+    };
+    // 400 arrivals at random scatter by 5 %: 18.4/s is none that was missed, 12/s is.
+    assert_eq!(bar("rate<-5%", &of(20.2, true), &of(18.4, true)), (0, 0));
+    assert_eq!(bar("rate<-5%", &of(20.2, true), &of(12.0, true)), (1, 0));
+    assert_eq!(bar("rate<-5%", &of(20.2, false), &of(18.4, false)), (1, 0));
+}
+
+#[test]
+fn a_rate_follows_where_latency_changed_and_no_load_is_without_a_name() {
+    let of = |rate: f64, mean: f64| {
+        let values = [(FigureKind::Rate, rate), (FigureKind::ServiceMean, mean)];
+        let mut one = run("r", load(None), &values);
+        one.is_closed_loop = true;
+        side("s", vec![one])
+    };
+    let sentence =
+        |rate: f64, mean: f64| compare(&of(1000.0, 1e6), &of(rate, mean), &Comparing::default());
+    assert!(
+        sentence(1200.0, 0.83e6)
+            .sentence()
+            .contains("the rate followed")
+    );
+    for (rate, mean) in [(1100.0, 1e6), (1000.0, 1e6), (1100.0, 0.9999e6)] {
+        let text = sentence(rate, mean).sentence();
+        assert!(!text.contains("the rate followed"), "{text}");
+    }
+    // A bar on means is about the only mean that there is.
+    assert_eq!(bar("mean>+10%", &of(1000.0, 1e6), &of(1000.0, 1e6)).0, 0);
+    let mut asked = [of(100.0, 1e6), of(100.0, 2e6)];
+    for side in &mut asked {
+        side.runs[0].load.asked_per_s = Some(100.0);
+    }
+    assert_eq!(bar("mean>+10%", &asked[0], &asked[1]), (1, 0));
+    let with = |options: &[(&str, &str)]| {
+        let mut run = of_jobs(&[1], &[1]).remove(0);
+        let options = options.iter();
+        run.load.options = options
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect();
+        run
+    };
+    let both = || {
+        vec![
+            with(&[]),
+            with(&[("random_distribution", "zipf:1.2")]),
+            with(&[("filename", "b")]),
+        ]
+    };
+    let compared = compare(
+        &side("a", both()),
+        &side("b", both()),
+        &Comparing::default(),
+    );
+    let names: Vec<&str> = compared.cells.iter().map(|cell| &*cell.name).collect();
+    assert_eq!(
+        names,
+        [
+            "no filename, no random_distribution",
+            "random_distribution=zipf:1.2",
+            "filename=b"
+        ]
+    );
+}

@@ -469,10 +469,9 @@ fn option_labels(prefix: &str, options: Option<&Map<String, Value>>) -> Vec<Labe
 }
 
 /// What all jobs of a group together were held to; `None` where one was not.
-fn asked_rate(group: &[ImportedJob]) -> Option<Label> {
+fn asked_rate(group: &[ImportedJob]) -> Option<f64> {
     let rates: Option<Vec<f64>> = group.iter().map(|job| job.asked_per_s).collect();
-    let sum: f64 = rates.filter(|rates| !rates.is_empty())?.iter().sum();
-    Some(Label::new(Label::ASKED_RATE, sum.to_string()))
+    Some(rates.filter(|rates| !rates.is_empty())?.iter().sum())
 }
 
 impl ImportedJob {
@@ -497,26 +496,57 @@ impl ImportedJob {
         let members = option("numjobs").filter(|_| is_group);
         let members = members.and_then(|text| text.parse::<u32>().ok());
         let members = members.unwrap_or(1).max(1);
-        // Of each direction, and after a comma of the other.
-        let first = option("rate_iops").and_then(|text| {
-            text.split(',')
-                .next()
-                .and_then(|one| one.trim().parse::<f64>().ok())
-        });
-        let directions = self
-            .directions
-            .iter()
-            .filter(|one| one.operations > 0)
-            .count();
-        self.asked_per_s = first
-            .filter(|rate| *rate > 0.0)
-            .map(|rate| rate * directions.max(1) as f64 * f64::from(members));
+        let counts = option("rate_iops").map(|text| self.asked(&text, |_| 1.0));
+        let bytes = || option("rate").map(|text| self.asked(&text, ImportedDirection::mean_bytes));
+        let asked = counts.or_else(bytes).flatten();
+        self.asked_per_s = asked.map(|rate| rate * f64::from(members));
         self.slots = self.slots.saturating_mul(members);
         if members > 1 {
             let label = Label::new(Label::IMPORTED_MEMBERS, members.to_string());
             self.labels.push(label);
         }
     }
+}
+
+impl ImportedJob {
+    /// Operations per second that it was held to, of all directions together: an option has a value for reads, and after
+    /// commas for writes and trims; a single value is for all. `None` where a direction was not held.
+    fn asked(&self, text: &str, of_each: impl Fn(&ImportedDirection) -> f64) -> Option<f64> {
+        let values: Vec<&str> = text.split(',').map(str::trim).collect();
+        let of = |one: &ImportedDirection| {
+            let place = match one.operation {
+                Operation::Write => 1,
+                Operation::Trim => 2,
+                _ => 0,
+            };
+            // An empty place is no limit.
+            let rate = number(values.get(place).or(values.first())?)?;
+            let each = of_each(one);
+            (rate > 0.0 && each > 0.0).then_some(rate / each)
+        };
+        let moved = self.directions.iter();
+        let moved = moved.filter(|one| one.operations > 0 && !one.operation.is_sync());
+        moved.map(of).sum()
+    }
+}
+
+impl ImportedDirection {
+    fn mean_bytes(&self) -> f64 {
+        self.bytes as f64 / self.operations.max(1) as f64
+    }
+}
+
+/// A number as options have it: `k` is 1024 there, and `KiB` is 1000.
+fn number(text: &str) -> Option<f64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit = unit.trim().to_ascii_lowercase();
+    let base: f64 = if unit.ends_with("ib") { 1000.0 } else { 1024.0 };
+    let power = match unit.chars().next() {
+        None | Some('b') => 0,
+        Some(first) => "kmgt".find(first)? as i32 + 1,
+    };
+    Some(digits.parse::<f64>().ok()? * base.powi(power))
 }
 
 /// An execution in the making.
@@ -692,13 +722,13 @@ impl<'a> Import<'a> {
             window_ns: Some(length_ns(group)),
             unmeasured_intervals: 0,
             load: Load::FlatOut,
-            asked_rate: None,
+            asked_rate: asked_rate(group),
             law: None,
             is_open_loop: false,
             pools: pools.collect(),
             streams: streams.collect(),
             expected_bytes: None,
-            labels: asked_rate(group).into_iter().collect(),
+            labels: Vec::new(),
             swept: Vec::new(),
         }
     }

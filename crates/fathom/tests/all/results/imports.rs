@@ -264,3 +264,53 @@ fn many_jobs_side_by_side_take_the_memory_of_their_text() {
         "{table}"
     );
 }
+
+/// An option has a value for reads, and after a comma for writes; bytes per second are a rate, too.
+#[test]
+fn the_rate_that_jobs_were_held_to_is_read() {
+    let lab = Lab::new();
+    for (option, value, asked) in [
+        ("rate_iops", "700,300", "1000.0"),
+        ("rate_iops", "700", "1400.0"),
+        ("rate_iops", "4k", "8192.0"),
+        ("rate_iops", "0,3000", ""),
+        ("rate_iops", "700,", ""),
+        ("rate", "1m", "512.0"),
+        ("rate", "1m,512KiB", "381.0"),
+    ] {
+        let both = format!(
+            "\"read\": {},\n\"write\": {}",
+            direction(500),
+            direction(500)
+        );
+        let options = format!("\"rw\": \"randrw\", \"{option}\": \"{value}\"");
+        let text = format!(
+            "{{\"fio version\": \"fio-3.33\", \"timestamp\": 1700000000, \"jobs\": [{{\"jobname\": \"j\", \"groupid\": 0, \"error\": 0,\n\
+             \"job options\": {{{options}}},\n{both}}}]}}\n"
+        );
+        lab.write("rated.json", text);
+        import(&lab, "rated.json").expect(0);
+        let csv = lab.text("in/summary.csv");
+        let mut lines = csv.lines();
+        let place = lines
+            .next()
+            .unwrap()
+            .split(',')
+            .position(|name| name == "asked_rate_per_s");
+        let told = lines
+            .next()
+            .unwrap()
+            .split(',')
+            .nth(place.unwrap())
+            .unwrap();
+        let number = |text: &str| text.parse::<f64>().ok();
+        let (told, asked) = (number(told), number(asked));
+        let is_near = told
+            .zip(asked)
+            .is_none_or(|(told, asked)| (told - asked).abs() < 1.0);
+        assert!(
+            told.is_some() == asked.is_some() && is_near,
+            "{option}={value}: {csv}"
+        );
+    }
+}
