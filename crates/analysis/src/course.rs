@@ -18,7 +18,7 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// `None` where nothing happened: no mark, no stall and no step of the latency.
+    /// `None` where nothing happened: no mark, no stall, no step of the latency and no failure.
     pub fn of(
         moments: &[Moment],
         (stall, standstills): (Option<Gap>, &Standstills),
@@ -43,11 +43,13 @@ impl Course {
             .and_then(|latest_ns| marks.iter().rposition(|(at_ns, _)| *at_ns <= latest_ns));
         let place = cause.or((!marks.is_empty()).then_some(0));
         let begun_ns = stall.map(|gap| gap.from_ns).or(step_ns);
+        let begun_ns = begun_ns.or(failed.map(|one| one.start_ns));
         let zero_ns = place.map(|place| marks[place].0).or(begun_ns)?;
         let alike = place.and_then(|place| marks.iter().find(|(_, text)| *text == marks[place].1));
         let troubles = [
             alike.map(|(at_ns, _)| *at_ns),
             stall.and_then(|gap| standstills.first_like(gap)),
+            failed.map(|one| one.start_ns),
         ];
         let before_ns = troubles.into_iter().flatten().fold(zero_ns, u64::min);
         let end_ns = moments.last().map_or(0, |last| last.end_ns);

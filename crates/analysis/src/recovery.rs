@@ -433,6 +433,18 @@ fn seen_again(moments: &[Moment], course: &Course) -> Again {
     let before = between(moments, 0, course.before_ns);
     let after = between(moments, course.zero_ns, course.until_ns);
     let (usual, then) = (windows(before), windows(after));
+    // That needs nothing to compare it with.
+    let end_ns = after.last().map_or(0, |last| last.end_ns);
+    let at_end = after.iter().filter(|one| one.start_ns + HELD_NS >= end_ns);
+    let is_dead = { at_end }.all(|one| one.operations == 0);
+    if is_dead && length_ns(after) >= HELD_NS {
+        return Again::Degraded {
+            median: 0.0,
+            rate: 0.0,
+            is_rate_off: true,
+            p99: 0.0,
+        };
+    }
     if length_ns(before) < BEFORE_NS_LEAST || usual.is_empty() {
         return Again::Unknown("less than 30 s were measured before");
     }

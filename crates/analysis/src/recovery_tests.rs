@@ -392,3 +392,43 @@ fn what_never_came_back_counts_with_its_age() {
     assert_eq!(last.above, [2, 2, 1, 1, 0]);
     assert_eq!(last.response.max_ns, 40 * SECOND);
 }
+
+#[test]
+fn failures_are_followed_without_a_mark_and_a_dead_target_without_a_baseline() {
+    // Three in ten fail from 40 s to 48 s, and nothing stands still.
+    let mut all = moments(
+        80,
+        SECOND,
+        |number| if (40..48).contains(&number) { 70 } else { 100 },
+        |_| MS,
+    );
+    all[40..48].iter_mut().for_each(|one| one.errors = 30);
+    let course = course_of(&all, &[], &[]).unwrap();
+    assert_eq!((course.zero_ns, course.is_from_mark), (40 * SECOND, false));
+    let found = recovery(&all, &course, None);
+    assert_eq!((found.failed, found.again), (240, after(8_000)));
+    assert!(found.words().contains("240 failed"), "{}", found.words());
+    assert_eq!(phases_of(&all, &course, found.again).len(), 3);
+    // Gone for good after nine seconds.
+    let gone = moments(
+        25,
+        SECOND,
+        |number| if number < 9 { 100 } else { 0 },
+        |_| MS,
+    );
+    let course = course_of(&gone, &[gap(9 * SECOND, 25 * SECOND)], &[]).unwrap();
+    let words = recovery(&gone, &course, None).words();
+    assert!(
+        words.starts_with("nothing succeeded any more until the end;"),
+        "{words}"
+    );
+    // A run that fails from its beginning on says no more than that.
+    let mut bad = moments(60, SECOND, |_| 50, |_| MS);
+    bad.iter_mut().for_each(|one| one.errors = 50);
+    let course = course_of(&bad, &[], &[]).unwrap();
+    let words = recovery(&bad, &course, None).words();
+    assert!(
+        words.contains("is not known: less than 30 s were measured before"),
+        "{words}"
+    );
+}

@@ -114,8 +114,8 @@ impl Standstill {
         };
         let held_back = match self.held_back {
             0 => String::new(),
-            1 => "; 1 other had nothing to do meanwhile".to_owned(),
-            held => format!("; {held} others had nothing to do meanwhile"),
+            1 => "; Fathom sent nothing to 1 other meanwhile".to_owned(),
+            held => format!("; Fathom sent nothing to {held} others meanwhile"),
         };
         let of = match (self.targets, self.hit) {
             (0 | 1, _) => String::new(),
@@ -276,8 +276,10 @@ impl Standstills {
     ) -> Option<Standstill> {
         let of_target = |gaps: &Vec<Gap>| gaps.iter().max_by_key(|gap| length_ns(gap)).copied();
         let all = self.targets.values().filter_map(of_target);
-        let all: Vec<(Gap, bool)> = all.map(|gap| (gap, self.is_stall(totals, &gap))).collect();
         let is_held = |gap: &Gap| self.is_held_back(totals, gap);
+        // What nothing was sent to did not stand still by itself.
+        let is_own = |gap: &Gap| self.is_stall(totals, gap) && !is_held(gap);
+        let all: Vec<(Gap, bool)> = all.map(|gap| (gap, is_own(&gap))).collect();
         let (worst, is_stall) = all
             .iter()
             .max_by_key(|(gap, is_stall)| (*is_stall, !is_held(gap), length_ns(gap)))?;
@@ -306,7 +308,7 @@ impl Standstills {
         })
     }
 
-    /// Nothing was out that long, and nothing failed: there was only nothing to do.
+    /// Nothing was out that long, and nothing failed: nothing was sent.
     fn is_held_back(&self, totals: &RunTotals, gap: &Gap) -> bool {
         let is_it = |target: TargetId| self.first_of(target) == gap.target;
         let figures = || totals.figures.iter().filter(|one| is_it(one.key.target));
@@ -472,7 +474,7 @@ mod tests {
         let still = Standstills::of(&gaps).longest(&totals, &name, &[]).unwrap();
         assert_eq!((&*still.name, still.hit, still.held_back), ("t1", 1, 1));
         let words = still.words();
-        let told = "I/O to `t1` (1 of 2 targets; 1 other had nothing to do meanwhile) stood still for 3.0 s";
+        let told = "I/O to `t1` (1 of 2 targets; Fathom sent nothing to 1 other meanwhile) stood still for 3.0 s";
         assert!(words.starts_with(told), "{words}");
         // What failed at once was reached.
         totals.figures[0].errors = 1;
