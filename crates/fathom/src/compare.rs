@@ -11,7 +11,7 @@ use analysis::{
 use host::text_file::read_head;
 use measure::Event;
 use plan::Label;
-use report::vdbench::{is_flatfile, runs_of_flatfile};
+use report::vdbench::{is_flatfile, runs_of_flatfile, unfinished_of_flatfile};
 use report::{comparison, shown};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -415,8 +415,17 @@ fn labels_of_job(plan_json: &str) -> Vec<Label> {
 /// Of a flat file; `None` where it is something else.
 fn runs_of_vdbench(file: &Path) -> Result<Option<Vec<ComparedRun>>, String> {
     let text = text_of(file)?;
-    let runs = is_flatfile(&text).then(|| runs_of_flatfile(&text));
-    runs.transpose()
+    let is_named_so = file.file_name().is_some_and(|name| name == FLATFILE);
+    if !is_flatfile(&text) && !is_named_so {
+        return Ok(None);
+    }
+    for run in unfinished_of_flatfile(&text) {
+        errln!(
+            "warning: `{}`: run `{run}` has no averages and is left out: it was aborted, or is still running",
+            file.display()
+        );
+    }
+    runs_of_flatfile(&text).map(Some)
 }
 
 fn is_result(file: &Path) -> Result<bool, String> {

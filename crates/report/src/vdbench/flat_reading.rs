@@ -43,7 +43,8 @@ fn place_of(header: &[&str], name: &str) -> Option<usize> {
 /// # Errors
 /// In words, where it has none.
 pub fn runs_of_flatfile(text: &str) -> Result<Vec<ComparedRun>, String> {
-    let header = header(text).ok_or("it has no line with the names of columns")?;
+    let header = header(text)
+        .ok_or("it has no line with the names of columns: its run was aborted early")?;
     let runs = text.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let row = Row {
@@ -59,6 +60,30 @@ pub fn runs_of_flatfile(text: &str) -> Result<Vec<ComparedRun>, String> {
         }
         false => Ok(runs),
     }
+}
+
+/// Runs of a flat file with intervals and without averages, by name.
+pub fn unfinished_of_flatfile(text: &str) -> Vec<String> {
+    let header = header(text).unwrap_or_default();
+    let places = ["Run", "Interval"].map(|name| place_of(&header, name));
+    let [Some(name), Some(interval)] = places else {
+        return Vec::new();
+    };
+    let (mut begun, mut ended) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (Some(name), Some(interval)) = (words.get(name), words.get(interval)) else {
+            continue;
+        };
+        let is_row = words.len() == header.len() && interval.parse::<u64>().is_ok();
+        if is_row && !begun.contains(name) {
+            begun.push(*name);
+        } else if interval.starts_with("avg") {
+            ended.push(*name);
+        }
+    }
+    begun.retain(|name| !ended.contains(name));
+    begun.into_iter().map(str::to_owned).collect()
 }
 
 struct Row<'a> {
@@ -189,6 +214,10 @@ mod tests {
             named,
             ["transfer_size_bytes", "threads", "read_pct", "seek_pct"]
         );
+        assert_eq!(unfinished_of_flatfile(&text), [""; 0]);
+        let cut = text.clone() + "\n" + &row("1", "5.0", "5.0", "0.1").replace("rd1", "rd2");
+        assert_eq!(unfinished_of_flatfile(&cut), ["rd2"]);
+        assert_eq!(runs_of_flatfile(&cut).unwrap().len(), 2);
         let aborted = runs_of_flatfile(HEADER).unwrap_err();
         assert!(aborted.contains("aborted"), "{aborted}");
     }

@@ -22,7 +22,7 @@ mod storages;
 mod tally;
 
 pub use columns::{Megabyte, Release};
-pub use flat_reading::{is_flatfile, runs_of_flatfile};
+pub use flat_reading::{is_flatfile, runs_of_flatfile, unfinished_of_flatfile};
 
 use crate::shown;
 use captions::{Captions, RunCaption};
