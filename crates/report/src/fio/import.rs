@@ -706,7 +706,9 @@ impl<'a> Import<'a> {
             host: 0,
             cache_mode: None,
         });
-        let names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
+        let mut names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
+        // Members of one job.
+        names.dedup();
         RunStarted {
             run: number,
             runs: self.groups.len() as u32,
