@@ -60,7 +60,7 @@ pub use moment::Step;
 pub use recovery::{Again, Cycle, Happened, Phase, Recovery};
 pub use saturation::{Saturation, saturation};
 pub use scaling::{Gain, ScaledLevel, Scaling, Shape, scalings};
-pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
+pub use series::{RunOutline, Series, SeriesKind, StreamOutline, common_values, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;

@@ -78,21 +78,27 @@ fn tell_apart(runs: &[RunOutline], found: &mut [Series]) {
     let titles: Vec<String> = found.iter().map(|series| series.title.clone()).collect();
     let is_shared = |title: &String| titles.iter().filter(|known| *known == title).count() > 1;
     for series in found {
-        let [first, .., last] = &*series.runs else {
-            continue;
-        };
-        if series.kind != SeriesKind::SlotSweep || !is_shared(&series.title) {
-            continue;
-        }
-        let [first, last] = [first, last].map(|place| &runs[*place].swept);
-        for one in first.iter().filter(|one| last.contains(one)) {
-            let axis = Axis {
-                name: one.name.clone(),
-                values: Vec::new(),
-            };
-            series.title += &format!(", {} {}", axis.title(), axis.text(one.value));
+        if series.kind == SeriesKind::SlotSweep && is_shared(&series.title) {
+            series.title += &common_values(runs, &series.runs);
         }
     }
+}
+
+/// What a sweep gave all of these runs, each value after a comma; empty where it gave them nothing.
+pub fn common_values(runs: &[RunOutline], places: &[usize]) -> String {
+    let [first, .., last] = places else {
+        return String::new();
+    };
+    let [first, last] = [first, last].map(|place| &runs[*place].swept);
+    let common = first.iter().filter(|one| last.contains(one));
+    let text = |one: &Swept| {
+        let axis = Axis {
+            name: one.name.clone(),
+            values: Vec::new(),
+        };
+        format!(", {} {}", axis.title(), axis.text(one.value))
+    };
+    common.map(text).collect()
 }
 
 impl RunOutline {

@@ -13,9 +13,7 @@
     series: ["#6c7a88", "#6db3f2", "#f5925c", "#4cc9a0", "#b794f4", "#e3bf5a", "#f080b4", "#9bd05f"],
   };
   const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
-  // Plotly reads a small mark-up in its texts; names from outside must not be read as such.
-  const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const short = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
+  const { esc, short, apart, fitting, listNames } = charts;
   const look = () => (dark.matches ? DARK : LIGHT);
 
   function layout(x, y) {
@@ -35,12 +33,13 @@
 
   const ROW_PX = 15;
   const LABEL_PX = 46;
+  const UPRIGHT_LETTERS = 14;
 
   // Upright where each label has room, else lying, a row for each load.
   function bars(figure, plot) {
     const l = look();
     const places = figure.loads.map((_, place) => place);
-    const isLying = places.length * LABEL_PX * 2 > plot.clientWidth;
+    const isLying = places.length * LABEL_PX * 2 > plot.clientWidth || !fitting(figure.loads, UPRIGHT_LETTERS);
     const narrow = plot.clientWidth < 600;
     const along = (values) => (isLying ? { y: values } : { x: values });
     const across = (values) => (isLying ? { x: values } : { y: values });
@@ -50,15 +49,16 @@
     };
     const error = (side) => side.high.some((value) => value !== null)
       ? { type: "data", symmetric: false, array: side.high, arrayminus: side.low, color: l.ink, thickness: 1.2 } : undefined;
+    const names = apart(figure.sides.map((side) => side.name), 40);
     const of = (side, number) => ({
-      type: "bar", name: esc(short(side.name, 40)), meta: short(side.name, 40), orientation: isLying ? "h" : "v", ...style(number + 1).bar,
+      type: "bar", name: esc(names[number]), meta: names[number], orientation: isLying ? "h" : "v", ...style(number + 1).bar,
       ...along(places), ...across(side.pct), [isLying ? "error_x" : "error_y"]: error(side),
       customdata: side.text.map(esc), hovertemplate: "%{customdata}<extra></extra>",
     });
     const wide = places.length < 3 ? 0.8 : 0.5;
     const ends = [-wide, places.length - 1 + wide];
     const loads = {
-      tickmode: "array", tickvals: places, ticktext: figure.loads.map((name) => esc(short(name, isLying ? (narrow ? 22 : 48) : 14))),
+      tickmode: "array", tickvals: places, ticktext: apart(figure.loads, isLying ? (narrow ? 22 : 48) : UPRIGHT_LETTERS).map(esc),
       range: isLying ? ends.reverse() : ends, showgrid: false,
     };
     // An interval of few runs may reach a thousand times as far as its bar: the bars decide how far the axis goes.
@@ -72,23 +72,16 @@
 
   // More than there are colours differ in the line, too.
   function style(number) {
-    const l = look();
-    const color = l.series[number % l.series.length];
-    const turn = Math.floor(number / l.series.length);
-    return {
-      bar: { marker: { color, pattern: { shape: ["", "/", "x"][turn % 3] } } },
-      line: { line: { color, dash: ["solid", "dot", "dash", "dashdot"][turn % 4] } },
-      marker: { color, symbol: ["circle", "square", "diamond", "x"][turn % 4] },
-    };
+    const { color, dash, symbol, pattern } = charts.style(number, look().series);
+    return { bar: { marker: { color, pattern: { shape: pattern } } }, line: { line: { color, dash } }, marker: { color, symbol } };
   }
 
-  const labelOf = (curve) => [short(curve.name, 40), short(curve.family, 60)].filter(Boolean).join(": ");
-
   function curves() {
+    const names = apart(data.curves.map((curve) => [curve.name, curve.family].filter(Boolean).join(": ")), 100);
     // The line ends before the first point that missed its rate.
     const part = (curve, number, isBeyond, from, to) => ({
       type: "scatter", mode: isBeyond ? "markers" : "lines+markers", legendgroup: String(number), showlegend: !isBeyond || !curve.held,
-      name: esc(labelOf(curve)), meta: labelOf(curve),
+      name: esc(names[number]), meta: names[number],
       ...style(number).line, marker: { ...style(number).marker, symbol: style(number).marker.symbol + (isBeyond ? "-open" : "") },
       x: curve.rate.slice(from, to), y: curve.p99_s.slice(from, to), customdata: curve.loads.slice(from, to).map(esc),
       hovertemplate: "%{fullData.name}<br>%{customdata}<br>%{x:.4~s} I/O/s, p99 %{y:.3~s}s<extra></extra>",
@@ -96,27 +89,6 @@
     const of = (curve, number) => [part(curve, number, false, 0, curve.held), part(curve, number, true, curve.held)].filter((trace) => trace.x.length);
     const y = { title: { text: "response p99" }, type: "log", dtick: "D2", tickformat: "~s", ticksuffix: "s" };
     return [data.curves.flatMap(of), layout({ title: { text: "I/O/s" }, rangemode: "tozero" }, y), 330];
-  }
-
-  // Many names stand in columns below the chart: there is no room beside it.
-  const LEGEND_MAX = 6;
-  function listNames(chart, traces) {
-    chart.querySelectorAll(".names").forEach((old) => old.remove());
-    const named = traces.filter((trace) => trace.showlegend !== false);
-    if (named.length <= LEGEND_MAX) return true;
-    const list = document.createElement("ul");
-    list.className = "names";
-    named.forEach((trace) => {
-      const item = document.createElement("li");
-      const swatch = document.createElement("span");
-      const color = trace.line ? trace.line.color : trace.marker.color;
-      const dash = { solid: "solid", dot: "dotted" }[trace.line ? trace.line.dash : "solid"] || "dashed";
-      swatch.style.borderTop = `3px ${dash} ${color}`;
-      item.append(swatch, trace.meta);
-      list.append(item);
-    });
-    chart.append(list);
-    return false;
   }
 
   function draw() {

@@ -27,11 +27,9 @@
   const fade = (hex, alpha) =>
     `rgba(${[1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)).join(",")},${alpha})`;
 
-  // Plotly reads a small mark-up in its texts; names from outside must not be read as such.
-  const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const { esc, short } = charts;
   // Names stand between backticks.
   const plain = (text) => text.replace(/`/g, '"');
-  const short = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
 
   const trim = (value) => {
     const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
@@ -218,7 +216,7 @@
     run.findings.forEach((told) => lines.push(`<b>${esc(told.word)}</b>: ${esc(short(plain(told.text), 90))}`));
     return lines.join("<br>");
   };
-  const symbol = (run) => (run.missed ? "x" : "circle") + (run.is_exhausted ? "-open" : "");
+  const symbol = (run, own) => (run.missed ? "x" : own) + (run.is_exhausted ? "-open" : "");
 
   function percentileSwitch(name, redraw) {
     const chart = LINE[name];
@@ -237,27 +235,28 @@
     ];
   }
 
-  // With one series the colour tells the percentile, with several the series, and the dash the percentile.
+  // With one series the colour tells the percentile. With several it tells the series, and the dash the percentile; where
+  // only one is shown the dash is free to tell apart series of one colour, as their markers do.
   const DASHES = ["dot", "dash", "solid", "dashdot"];
-  function lineStyle(serie, series, percentile) {
+  function lineStyle(serie, series, percentile, shown) {
     const l = look();
-    return series === 1
-      ? { color: l.percentile[percentile], dash: "solid" }
-      : { color: l.series[serie % l.series.length], dash: DASHES[percentile] };
+    if (series === 1) return { color: l.percentile[percentile], dash: "solid", symbol: "circle" };
+    const own = charts.style(serie, l.series);
+    return { ...own, dash: shown > 1 ? DASHES[percentile] : own.dash };
   }
-
-  // Names of more would leave no room for the drawing; tooltips and the table have them.
-  const MANY = 10;
 
   function rateLatency(name, series, plan) {
     const chart = LINE[name];
     if (!chart.shown) chart.shown = new Set(series.length > 1 ? ["p99"] : PERCENTILES.map(([key]) => key));
     switches(name, percentileSwitch(name, () => rateLatency(name, series, plan)));
     const traces = [];
+    const isNumbered = series.length > charts.LEGEND_MAX;
+    const names = (isNumbered ? charts.numbered : charts.apart)(series.map((serie) => serie.name), 100);
     series.forEach((serie, at) => PERCENTILES.forEach(([key, label], percentile) => {
       if (!chart.shown.has(key)) return;
-      const style = lineStyle(at, series.length, percentile);
-      const title = series.length === 1 ? label : chart.shown.size === 1 ? serie.name : `${serie.name}, ${label}`;
+      const style = lineStyle(at, series.length, percentile, chart.shown.size);
+      const title = series.length === 1 ? label : names[at];
+      const isFirst = series.length === 1 || !PERCENTILES.slice(0, percentile).some(([other]) => chart.shown.has(other));
       const last = percentile === 3 || !PERCENTILES.slice(percentile + 1).some(([later]) => chart.shown.has(later));
       // The latency of a point that missed its rate grows for as long as the run lasts: the line ends before the first.
       const first = serie.points.findIndex((one) => runs[one.run].missed);
@@ -265,14 +264,16 @@
       [serie.points.slice(0, end), serie.points.slice(end)].forEach((places, part) => {
         if (!places.length) return;
         const points = places.map((one) => runs[one.run]);
-        const texts = places.map((one) => plan.text(one, runs[one.run], last));
+        // A line ends in the number that its name has in the list.
+        const isEnd = (place) => isNumbered && last && (part === 0 || !end) && place === places.length - 1;
+        const texts = places.map((one, place) => (isEnd(place) ? ` ${at + 1}` : isNumbered ? "" : plan.text(one, runs[one.run], last)));
         traces.push({
           type: "scatter", mode: (part ? "markers" : "lines+markers") + (texts.some((text) => text) ? "+text" : ""),
-          name: esc(short(title, 48)), legendgroup: title, showlegend: !part || !end,
+          name: esc(short(title, 48)), meta: title, legendgroup: title, showlegend: isFirst && (!part || !end), symbol: style.symbol,
           x: points.map((run) => run.rate), y: points.map((run) => run.response[key] === null ? null : run.response[key] / 1e6),
           line: { color: style.color, dash: style.dash, width: 2 },
-          marker: { symbol: points.map(symbol), size: 10, color: style.color, line: { width: 2, color: style.color } },
-          text: texts, textposition: plan.position, textfont: { size: 11, color: style.color }, cliponaxis: false,
+          marker: { symbol: points.map((run) => symbol(run, style.symbol)), size: 10, color: style.color, line: { width: 2, color: style.color } },
+          text: texts, textposition: isNumbered ? "middle right" : plan.position, textfont: { size: 11, color: style.color }, cliponaxis: false,
           customdata: places.map((one) => one.run), hovertext: points.map(words), hoverinfo: "text",
         });
       });
@@ -292,7 +293,7 @@
     series.forEach((serie, at) => {
       if (serie.knee === undefined || serie.knee === null) return;
       const rate = runs[serie.knee].rate;
-      const color = series.length > 1 ? lineStyle(at, series.length, 0).color : l.soft;
+      const color = series.length > 1 ? lineStyle(at, series.length, 0, 1).color : l.soft;
       shapes.push({ type: "line", xref: "x", yref: "paper", x0: rate, x1: rate, y0: 0, y1: 1, line: { color, dash: "dot", width: 1.5 } });
       // Knees of several curves may be close together: their words stand on steps.
       annotations.push({
@@ -302,14 +303,15 @@
     });
     series.forEach((serie, at) => {
       if (!serie.saturated) return;
-      const color = series.length > 1 ? lineStyle(at, series.length, 0).color : l.soft;
+      const color = series.length > 1 ? lineStyle(at, series.length, 0, 1).color : l.soft;
       shapes.push({ type: "line", xref: "x", yref: "paper", x0: serie.saturated, x1: serie.saturated, y0: 0, y1: 1, line: { color, dash: "dot", width: 1.5 } });
       annotations.push({
         xref: "x", yref: "paper", x: serie.saturated, y: 0.6 - 0.06 * (at % 6), yanchor: "middle", xanchor: "right", showarrow: false,
         text: series.length > 1 ? "saturation" : `before saturation ${number(serie.saturated)} I/O/s`, font: { size: 12, color },
       });
     });
-    keys(series).forEach((key) => traces.push(key));
+    const isDashed = series.length > 1 && chart.shown.size > 1;
+    keys(series, isDashed ? PERCENTILES.map(([key], at) => at).filter((at) => chart.shown.has(PERCENTILES[at][0])) : []).forEach((key) => traces.push(key));
     const table = () => ({
       head: ["Series", "Run", plan.column, "Asked I/O/s", "Achieved I/O/s", ...PERCENTILES.map(([, label]) => label), "Marks"],
       rows: series.flatMap((serie) => [
@@ -321,22 +323,26 @@
       })),
     });
     return draw(name, traces, layout(rateAxis("Achieved rate (I/O per second)"),
-      latencyAxis(chart.log, "Response time", ...traces.map((trace) => trace.y)), { shapes, annotations, showlegend: series.length <= MANY, margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
+      latencyAxis(chart.log, "Response time", ...traces.map((trace) => trace.y)), { shapes, annotations, showlegend: charts.listNames(byId(`chart-${name}`), traces), margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
       .then((plot) => listen(plot, "plotly_click", (event) => {
         const run = event.points[0].customdata;
         if (run !== undefined) { choose(run); byId("run").scrollIntoView({ behavior: "smooth" }); }
       }));
   }
 
-  // The symbols that occur, explained in the legend.
-  function keys(series) {
+  const dashKey = (name, dash) => ({
+    type: "scatter", mode: "lines", name, meta: name, x: [null], y: [null], hoverinfo: "skip", line: { color: look().soft, dash, width: 2 },
+  });
+
+  // The symbols and the dashes that occur, explained in the legend.
+  function keys(series, percentiles) {
     const l = look();
     const all = series.flatMap((serie) => serie.points.map((one) => runs[one.run]));
     const key = (symbol, name) => ({
-      type: "scatter", mode: "markers", name, x: [null], y: [null], hoverinfo: "skip",
+      type: "scatter", mode: "markers", name, meta: name, x: [null], y: [null], hoverinfo: "skip",
       marker: { symbol, size: 10, color: l.soft, line: { width: 2, color: l.soft } },
     });
-    const found = [];
+    const found = percentiles.map((at) => dashKey(PERCENTILES[at][1], DASHES[at]));
     if (all.some((run) => run.is_exhausted)) found.push(key("circle-open", "no free slot"));
     if (all.some((run) => run.missed)) found.push(key("x", "rate missed"));
     if (series.some((serie) => serie.base !== undefined && serie.base !== null)) found.push(key("square-open", "flat out (closed loop)"));
@@ -415,6 +421,7 @@
     const quantity = quantities.includes(state.over) ? state.over : quantities[0];
     if (quantities.length > 1) switches("over", [{ legend: "Over", options: quantities.map((name) => ({ label: name, on: name === quantity, press: () => { state.over = name; drawOver(); } })) }]);
     const lines = single.filter((grid) => grid.axes[0].name === quantity);
+    const names = charts.apart(lines.map((grid) => grid.name), 100);
     const traces = [];
     const rows = [];
     const ticks = new Map(lines.flatMap((grid) => grid.axes[0].values.map((value, at) => [value, grid.axes[0].texts[at]])));
@@ -424,15 +431,16 @@
     lines.forEach((grid, place) => {
       const cells = [...cellsOf(grid).values()].sort((one, other) => one.at[0] - other.at[0]);
       const own = grid.axes[0];
-      const color = l.series[place % l.series.length];
+      const stroke = charts.style(place, l.series);
       const missed = (cell) => cell.runs.some((run) => runs[run].missed);
       const line = (label, figure, yaxis, dash) => {
-        const stroke = lines.length > 1 ? color : l.percentile[dash === "solid" ? 1 : dash === "dash" ? 2 : 0];
+        const color = lines.length > 1 ? stroke.color : l.percentile[dash === "solid" ? 1 : dash === "dash" ? 2 : 0];
+        const title = lines.length > 1 ? names[place] : label;
         const trace = (isMissed) => ({
-          type: "scatter", mode: isMissed ? "markers" : "lines+markers", name: esc(lines.length > 1 ? `${short(grid.name, 30)}, ${label}` : label), yaxis,
-          legendgroup: `${place} ${label}`, showlegend: isMissed === cells.every(missed),
+          type: "scatter", mode: isMissed ? "markers" : "lines+markers", name: esc(short(title, 48)), meta: title, yaxis,
+          legendgroup: lines.length > 1 ? String(place) : label, showlegend: isMissed === cells.every(missed) && (lines.length === 1 || yaxis === "y"),
           x: cells.map((cell) => own.values[cell.at[0]]), y: cells.map((cell) => (missed(cell) === isMissed ? meanOf(cell.runs, figure) : null)),
-          line: { color: stroke, dash, width: 2 }, marker: { size: 9, color: stroke, symbol: isMissed ? "x" : "circle" },
+          line: { color, dash, width: 2 }, marker: { size: 9, color, symbol: isMissed ? "x" : stroke.symbol }, symbol: stroke.symbol,
           customdata: cells.map((cell) => cell.runs[0]), hovertext: cells.map((cell) => words(runs[cell.runs[0]])), hoverinfo: "text",
         });
         // No line leads to a point that missed its rate.
@@ -445,9 +453,11 @@
       cells.forEach((cell) => rows.push([grid.name, own.texts[cell.at[0]], number(meanOf(cell.runs, FIGURES.rate)), ...["p50", "p99"].map((key) =>
         latency(meanOf(cell.runs, { of: (run) => run.response[key] }))), String(cell.runs.length)]));
     });
+    if (lines.length > 1) traces.push(...[["response p50", "dot"], ["response p99", "dash"]].map(([name, dash]) => dashKey(name, dash)));
     const x = axis ? { title: axis.name, tickvals: axis.values, ticktext: axis.texts.map(esc), type: isWide ? "log" : "linear", autotickangles: SLANTS } : {};
     const plan = layout(x, Object.assign(rateAxis("I/O per second"), { domain: [0, 0.42] }));
     plan.yaxis2 = plan.axis(Object.assign(latencyAxis(true, "Response time", ...traces.filter((one) => one.yaxis === "y2").map((one) => one.y)), { domain: [0.5, 1] }));
+    plan.showlegend = charts.listNames(byId("chart-over"), traces);
     return draw("over", traces, plan, () => ({ head: ["Sweep", axis ? axis.name : "", "I/O/s", "p50", "p99", "Runs"], rows }))
       .then((plot) => plot.data && listen(plot, "plotly_click", (event) => show(event.points[0].customdata)));
   }

@@ -3,7 +3,7 @@ mod page;
 
 pub use page::page;
 
-use crate::summary::{csv_field, wrapped};
+use crate::summary::{csv_field, cut_name, wrapped};
 use analysis::{Answer, Cell, ComparedFigure, Comparison, FigureKind, Unfit, change};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, presets};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn table(comparison: &Comparison, width: u16) -> String {
     let mut text: String = head.iter().map(|line| format!("{line}\n")).collect();
     for (row, cell) in rows.iter().zip(&comparison.cells) {
         if is_long(cell, name_width) {
-            text += &(cut(&cell.name, width_max) + "\n");
+            text += &(cut_name(&cell.name, width_max) + "\n");
         }
         text += &format!("{row}\n");
     }
@@ -138,13 +138,6 @@ fn rows(comparison: &Comparison, name_width: usize, width: u16) -> String {
         }
     }
     table.trim_fmt()
-}
-
-fn cut(name: &str, width: usize) -> String {
-    match name.chars().count() > width {
-        true => name.chars().take(width - 1).chain(['…']).collect(),
-        false => name.to_owned(),
-    }
 }
 
 /// What else differs, which comes first: it may be why figures do.

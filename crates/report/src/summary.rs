@@ -5,8 +5,8 @@ mod json;
 mod table;
 
 pub use json::{is_json, json};
-pub(crate) use table::is_asked;
 pub use table::{WIDTH, table, wrapped};
+pub(crate) use table::{cut_name, is_asked};
 
 use crate::repetitions;
 use analysis::{

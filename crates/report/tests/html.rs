@@ -504,6 +504,66 @@ fn open_framed(html: &str) -> Option<Opened> {
     panic!("the browser gives no frames");
 }
 
+/// What tells curves apart: their traces, and the entries of the legend below the chart.
+const LOOK_AT_NAMES: &str = r##"<script>
+addEventListener("load", () => setTimeout(() => {
+  const root = document.documentElement.dataset;
+  const chart = document.getElementById("chart-curve");
+  const curves = chart.querySelector(".plot").data.filter((trace) => trace.mode.includes("lines") && trace.x[0] !== null);
+  root.curves = curves.length;
+  root.styles = new Set(curves.map((one) => [one.line.color, one.line.dash, one.marker.symbol[0]].join())).size;
+  root.labels = new Set(curves.flatMap((one) => one.text.filter((text) => text.trim()))).size;
+  const entries = () => [...chart.querySelectorAll(".names li")].map((item) => item.textContent);
+  root.entries = new Set(entries()).size;
+  root.twice = entries().length - root.entries;
+  root.legend = chart.querySelectorAll(".legendtext").length;
+  chart.querySelectorAll(".controls button")[0].click();
+  root.more = entries().length;
+}, 500));
+</script></body>"##;
+
+/// Eight transfer sizes, only reads and only writes, three rates each: all of one name.
+fn sixteen_curves() -> Synthetic {
+    let mut execution = Synthetic::new(1, 20, "many");
+    for (place, size) in [4u32, 8, 16, 32, 64, 128, 256, 512].into_iter().enumerate() {
+        for read in [0, 100] {
+            for share in [0.3, 0.6, 0.9] {
+                let rate = share * 20_000.0 * (1.0 + 1.5 * place as f64 + f64::from(read) / 150.0);
+                let size = Swept::new("transfer_size_bytes", f64::from(size) * 1024.0);
+                let read = Swept::new("read_pct", f64::from(read));
+                execution.runs.push(RunSpec {
+                    name: "rd1".into(),
+                    load: Load::Rate { per_second: rate },
+                    asked: Some(rate),
+                    rate,
+                    slots: 32,
+                    seconds: 2,
+                    swept: vec![size, read],
+                    ..one_run()
+                });
+            }
+        }
+    }
+    execution
+}
+
+#[test]
+fn each_of_many_curves_has_its_own_style_label_and_entry_in_the_legend() {
+    let html = page_of(sixteen_curves()).replace("</body>", LOOK_AT_NAMES);
+    let Some(opened) = open(&html) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    for count in ["curves", "styles", "labels", "entries"] {
+        assert_eq!(opened.mark(count), "16", "{count}");
+    }
+    assert_eq!((opened.mark("twice"), opened.mark("legend")), ("0", "0"));
+    // With a second percentile two dashes are explained.
+    assert_eq!(opened.mark("more"), "18");
+    let framed = open_framed(&page_of(sixteen_curves())).unwrap();
+    assert_eq!(framed.mark("faults"), "");
+}
+
 /// Rates that are missed together, so that their labels stand on one place.
 fn crowded() -> Synthetic {
     let mut execution = full();

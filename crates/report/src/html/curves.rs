@@ -1,8 +1,8 @@
 //! Which runs belong together in one picture: latency curves and sweeps of slots, as the analysis
 //! groups them. Judges nothing itself.
 use analysis::{
-    Axis, CurvePoint, EndedRun, RunOutline, Scaling, Series, SeriesKind, grids, knee, saturation,
-    scalings, series,
+    Axis, CurvePoint, EndedRun, RunOutline, Scaling, Series, SeriesKind, common_values, grids,
+    knee, saturation, scalings, series,
 };
 use plan::Load;
 use serde::Serialize;
@@ -79,10 +79,18 @@ impl Curves {
     pub fn pictures(&self) -> (Vec<Curve>, Vec<Sweep>, Vec<Grid>) {
         let (mut curves, mut sweeps) = (Vec::new(), Vec::new());
         let all = series(&self.outlines);
+        let is_shared = |title: &str| {
+            let curves = all.iter().filter(|one| one.kind != SeriesKind::SlotSweep);
+            curves.filter(|one| one.title == title).count() > 1
+        };
         for series in &all {
             match series.kind {
                 SeriesKind::Curve { .. } | SeriesKind::Rates => {
-                    curves.push(self.curve(series.title.clone(), &series.runs))
+                    let mut name = series.title.clone();
+                    if is_shared(&series.title) {
+                        name += &common_values(&self.outlines, &series.runs);
+                    }
+                    curves.push(self.curve(name, &series.runs));
                 }
                 SeriesKind::SlotSweep => sweeps.push(self.sweep(series)),
             }

@@ -34,6 +34,7 @@ pub(crate) fn write_end(json: &str, draw: &str, out: &mut dyn Write) -> io::Resu
     out.write_all(b"</script>\n<script>")?;
     out.write_all(script::PLOTLY.as_bytes())?;
     out.write_all(b"</script>\n<script>")?;
+    out.write_all(script::CHARTS.as_bytes())?;
     out.write_all(draw.as_bytes())?;
     out.write_all(b"</script>\n</body>\n</html>\n")
 }

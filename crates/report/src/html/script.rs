@@ -1,5 +1,8 @@
 //! The scripts and styles of the page. Knows nothing of what is shown.
 
+/// What the scripts of all pages share.
+pub(super) const CHARTS: &str = include_str!("../../assets/charts.js");
+
 /// Our own script, which draws the charts from the data.
 pub(super) const DRAW: &str = include_str!("../../assets/report.js");
 

@@ -1,5 +1,5 @@
 //! The table of a summary, as wide as a terminal is. What does not fit is left out column by column, the least telling
-//! first, and a line says which; the CSV has all of them.
+//! first, and a line says which; the CSV has all of them. A run takes two lines at most.
 use super::{Row, rate_text};
 use analysis::Word;
 use analysis::words::bounded;
@@ -11,9 +11,29 @@ use measure::DataFigures;
 /// Columns of a terminal that tells none.
 pub const WIDTH: u16 = 80;
 
-/// What the names of runs may take: they are broken rather than figures left out.
+/// What names of runs may take beside their figures; longer ones have a line of their own before them.
 const NAME_WIDTH: u16 = 20;
 const NARROW_NAME_WIDTH: u16 = 14;
+
+/// Of the names.
+const HEAD: &str = "run";
+
+/// A run, or a job of one.
+struct Line {
+    /// The name, where it has no room beside the figures.
+    above: Option<String>,
+    /// The name beside the figures, its loop values below it.
+    name: String,
+    cells: [String; COLUMNS.len()],
+    /// Why figures are doubtful; may be wider than names are.
+    marks: Option<String>,
+}
+
+impl Line {
+    fn height(&self) -> usize {
+        self.name.lines().count().max(1)
+    }
+}
 
 /// A column beside the names.
 struct Column {
@@ -48,36 +68,33 @@ const COLUMNS: [Column; 14] = [
 
 /// The table with units in its head, at most `width` columns wide where four columns allow it.
 pub fn table(rows: &[Row], width: u16) -> String {
-    let mut marks = Vec::new();
-    let lines = lines(rows, &mut marks);
     let name_max = match width < 100 {
         true => NARROW_NAME_WIDTH,
         false => NAME_WIDTH,
     };
-    let named = lines.iter().flat_map(|(name, _)| name.lines());
-    let named = named.map(|line| line.chars().count()).max().unwrap_or(0);
-    let name_width = (named as u16).clamp(6, name_max);
+    let lines = lines(rows, name_max);
+    let named = lines.iter().flat_map(|line| line.name.lines());
+    let name_width = match named.map(|line| line.chars().count()).max() {
+        Some(named) => (named as u16).clamp(6, name_max),
+        None => HEAD.len() as u16,
+    };
     let beside = width.saturating_sub(name_width);
-    let shown = fitting(
-        &lines,
-        beside.saturating_sub(room_for(&lines, &marks, width)),
-    );
+    let shown = fitting(&lines, beside.saturating_sub(room_for(&lines, width)));
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width.max(name_width));
     let heads = shown.iter().map(|place| COLUMNS[*place].head);
-    table.set_header(std::iter::once("run").chain(heads));
-    for (name, cells) in &lines {
-        let cells = shown.iter().map(|place| cells[*place].as_str());
-        table.add_row(std::iter::once(name.as_str()).chain(cells));
+    table.set_header(std::iter::once(HEAD).chain(heads));
+    for line in &lines {
+        let cells = shown.iter().map(|place| line.cells[*place].as_str());
+        table.add_row(std::iter::once(line.name.as_str()).chain(cells));
     }
     for (place, column) in table.column_iter_mut().enumerate() {
         // The style puts a blank between columns.
         column.set_padding((0, 0));
         if place == 0 {
-            // Only long names are broken.
             let bounds = ColumnConstraint::Boundaries {
                 lower: Width::Fixed(name_width),
                 upper: Width::Fixed(name_max),
@@ -88,7 +105,7 @@ pub fn table(rows: &[Row], width: u16) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = with_marks(&table.trim_fmt(), &marks, width);
+    let mut text = with_marks(&table.trim_fmt(), &lines, width);
     text += &left_out(&shown, width);
     text += &sync_lines(rows, width);
     text += &data_lines(rows);
@@ -118,33 +135,50 @@ fn sync_lines(rows: &[Row], width: u16) -> String {
     all.filter_map(line).collect()
 }
 
-/// Names and cells, jobs that went on side by side below their run. The marks of those that are doubtful go to `marks`.
-fn lines(rows: &[Row], marks: &mut Vec<String>) -> Vec<(String, [String; COLUMNS.len()])> {
+/// Jobs that went on side by side stand below their run.
+fn lines(rows: &[Row], name_max: u16) -> Vec<Line> {
+    // A character beyond ASCII may take two columns.
+    let columns = |text: &str| {
+        text.chars()
+            .map(|one| if one.is_ascii() { 1 } else { 2 })
+            .sum::<usize>()
+    };
+    let is_long = |text: &str, more: usize| columns(text) + more > usize::from(name_max);
+    let has_loops = |row: &Row| !row.loops.is_empty();
+    let is_wide = |row: &Row| has_loops(row) && (is_long(&row.run, 0) || is_long(&row.loops, 1));
+    // Names with loop values stand in one place for all runs.
+    let are_wide = rows.iter().any(is_wide);
     let mut lines = Vec::new();
     for row in rows {
-        let mut name = row.run.clone();
-        if !row.loops.is_empty() {
-            name.push_str(&format!("\n {}", row.loops));
-        }
-        lines.push((marked(name, row, marks), cells(row)));
+        let (whole, short, is_above) = match has_loops(row) {
+            true => (
+                format!("{} ({})", row.run, row.loops),
+                format!("{}\n {}", row.run, row.loops),
+                are_wide,
+            ),
+            false => (row.run.clone(), row.run.clone(), is_long(&row.run, 0)),
+        };
+        lines.push(line(row, whole, short, is_above));
         for part in &row.parts {
             let name = format!("- {}", part.run);
-            lines.push((marked(name, part, marks), cells(part)));
+            let is_above = is_long(&name, 0);
+            lines.push(line(part, name.clone(), name, is_above));
         }
     }
     lines
 }
 
-/// Stands before the number of a mark until the table is made. No name holds it.
-const PLACE_OF_MARK: char = '\u{E000}';
-
-/// The name with a place for its marks: the cells beside it are empty, so marks may be wider than names are.
-fn marked(mut name: String, row: &Row, marks: &mut Vec<String>) -> String {
-    if row.doubts > 0 {
-        name.push_str(&format!("\n{PLACE_OF_MARK}{}", marks.len()));
-        marks.push(format!("! {}", doubts(row).join(", ")));
+fn line(row: &Row, whole: String, short: String, is_above: bool) -> Line {
+    let (above, name) = match is_above {
+        true => (Some(whole), String::new()),
+        false => (None, short),
+    };
+    Line {
+        above,
+        name,
+        cells: cells(row),
+        marks: (row.doubts > 0).then(|| format!("! {}", doubts(row).join(", "))),
     }
-    name
 }
 
 /// What was not checked is no news beside what was seen.
@@ -154,52 +188,99 @@ fn doubts(row: &Row) -> Vec<&str> {
     doubts.filter(is_told).collect()
 }
 
-/// The table with the marks at the end of their rows, or below where they do not fit there.
-fn with_marks(table: &str, marks: &[String], width: u16) -> String {
-    let marks_of = |line: &str| {
-        let number = line.trim().strip_prefix(PLACE_OF_MARK)?.parse().ok()?;
-        marks.get::<usize>(number)
-    };
-    let mut text = String::new();
-    for line in table.lines() {
-        let Some(marks) = marks_of(line) else {
-            text += &format!("{line}\n");
-            continue;
-        };
-        let row = text.trim_end_matches('\n');
-        let row = row.rsplit('\n').next().unwrap_or_default().chars().count();
-        if row + 1 + marks.chars().count() <= usize::from(width) {
-            text.pop();
-            text += &format!(" {marks}\n");
-        } else {
-            text += &wrapped(marks, width);
+/// The table with the names that have a line of their own, and with marks where a row or such a line has room for them.
+fn with_marks(table: &str, lines: &[Line], width: u16) -> String {
+    let width = usize::from(width);
+    let rendered: Vec<&str> = table.lines().collect();
+    let height: usize = lines.iter().map(Line::height).sum();
+    let (head, mut rest) = rendered.split_at(rendered.len().saturating_sub(height));
+    let mut shown: Vec<String> = head.iter().map(|line| (*line).to_owned()).collect();
+    for line in lines {
+        let (own, after) = rest.split_at(line.height().min(rest.len()));
+        rest = after;
+        let mut own: Vec<String> = own.iter().map(|line| (*line).to_owned()).collect();
+        if let Some(name) = &line.above {
+            own.insert(0, cut_name(name, width));
         }
+        if let Some(marks) = &line.marks {
+            add_marks(&mut own, marks, line.above.as_deref(), width);
+        }
+        shown.extend(own);
     }
-    text
+    shown.join("\n") + "\n"
+}
+
+/// At the end of the name or of the figures; where they fit nowhere they are cut, and a name leaves them a third of its line.
+fn add_marks(own: &mut Vec<String>, marks: &str, above: Option<&str>, width: usize) {
+    let has_room = |line: &String| line.chars().count() + 1 + marks.chars().count() <= width;
+    // Loop values below a name have more room than the figures beside it.
+    let place = match above {
+        Some(_) => own.iter().position(has_room),
+        None => own
+            .len()
+            .checked_sub(1)
+            .filter(|last| has_room(&own[*last])),
+    };
+    if let Some(place) = place {
+        own[place] += &format!(" {marks}");
+        return;
+    }
+    match (above, own.len()) {
+        (Some(name), _) => {
+            let room = width.saturating_sub(marks.chars().count() + 1);
+            let name = cut_name(name, room.max(width * 2 / 3));
+            own[0] = cut(&format!("{name} {marks}"), width);
+        }
+        (None, 2) => own[1] = cut(&format!("{} {marks}", own[1]), width),
+        (None, _) => own.push(cut(marks, width)),
+    }
+}
+
+/// Without its end where it is longer than that.
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text
+            .chars()
+            .take(width.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// Without its middle where it is longer than that: names of a sweep differ at their end.
+pub(crate) fn cut_name(name: &str, width: usize) -> String {
+    let length = name.chars().count();
+    if length <= width {
+        return name.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let end = kept / 2;
+    let start = name.chars().take(kept - end).chain(['…']);
+    start.chain(name.chars().skip(length - end)).collect()
 }
 
 /// What marks take of a row of one line: all of them where that is no more than a third. A further line has room.
-fn room_for(lines: &[(String, [String; COLUMNS.len()])], marks: &[String], width: u16) -> u16 {
-    let number = |(name, _): &(String, _)| {
-        let (first, mark) = name.split_once(PLACE_OF_MARK)?;
-        let has_room = first.trim_end().contains('\n');
-        mark.parse::<usize>().ok().filter(|_| !has_room)
-    };
-    let alone = lines.iter().filter_map(number);
-    let longest = alone.map(|number| marks[number].chars().count() as u16 + 1);
+fn room_for(lines: &[Line], width: u16) -> u16 {
+    let is_alone = |line: &&Line| line.above.is_none() && line.height() == 1;
+    let marks = lines
+        .iter()
+        .filter(is_alone)
+        .filter_map(|line| line.marks.as_ref());
+    let longest = marks.map(|marks| marks.chars().count() as u16 + 1);
     longest.filter(|long| *long <= width / 3).max().unwrap_or(0)
 }
 
 /// The columns that fit beside the names. Failures are shown before anything else, once there are any.
-fn fitting(lines: &[(String, [String; COLUMNS.len()])], width: u16) -> Vec<usize> {
+fn fitting(lines: &[Line], width: u16) -> Vec<usize> {
     let chars = |text: &str| text.lines().map(|line| line.chars().count()).max();
     let width_of = |place: usize| {
-        let cells = lines.iter().filter_map(|(_, cells)| chars(&cells[place]));
+        let cells = lines.iter().filter_map(|line| chars(&line.cells[place]));
         let widest = cells.chain(chars(COLUMNS[place].head)).max();
         widest.unwrap_or(0) + 1
     };
     let failures = COLUMNS.len() - 1;
-    let has_failures = lines.iter().any(|(_, cells)| cells[failures] != "0/0");
+    let has_failures = lines.iter().any(|line| line.cells[failures] != "0/0");
     let goes = |place: &usize| match *place == failures && has_failures {
         true => u8::MAX,
         false => COLUMNS[*place].goes,

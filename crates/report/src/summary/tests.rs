@@ -24,6 +24,44 @@ fn table_and_csv_of_the_same_rows() {
 }
 
 #[test]
+fn a_run_takes_two_lines_at_most_with_its_name_and_its_words() {
+    let mut rows = rows();
+    let loops = "xfersize=4k rdpct=0 iorate=";
+    let count = rows.len();
+    for (place, row) in rows.iter_mut().enumerate() {
+        row.loops = format!("{loops}{place}");
+    }
+    for width in [60, 80, 120, 200] {
+        let table = table(&rows, width);
+        let lines: Vec<&str> = table.lines().collect();
+        let fits = |line: &&str| line.chars().count() <= usize::from(width);
+        assert!(lines.iter().all(fits), "{width}: {table}");
+        let from = lines.iter().position(|line| line.starts_with("---"));
+        let to = lines.iter().position(|line| line.starts_with("left out"));
+        let between = to.unwrap_or(lines.len()) - from.unwrap() - 1;
+        assert_eq!(between, 2 * count, "{width}: {table}");
+        for place in 0..count {
+            let name = format!("{loops}{place})");
+            assert!(table.contains(&name), "{width}: {name}: {table}");
+        }
+        assert_eq!(
+            table.contains("! generator-bound, rate missed\n"),
+            width > 60,
+            "{table}"
+        );
+    }
+    // A name that has no room even then keeps its end, which differs, and leaves words a third of its line.
+    rows[0].run =
+        "a_name_of_a_run_that_alone_is_longer_than_a_terminal_of_eighty_columns_is_wide".into();
+    let table = table(&rows, 80);
+    let cut = "iorate=0) ! generator-bound, rate m…\n";
+    assert!(
+        table.contains(cut) && table.contains("a_name_of_a_run"),
+        "{table}"
+    );
+}
+
+#[test]
 fn what_a_sweep_varies_is_a_column() {
     let mut rows = rows();
     rows[0].named = vec![("threads".into(), "4".into())];

@@ -172,6 +172,42 @@ fn the_line_of_a_curve_ends_before_a_point_that_missed_its_rate() {
 }
 
 /// Loads of two sizes and many depths, with rates each: names of all lengths.
+/// Loads whose names begin alike, four of them, whose bars stand, and two that only many letters tell apart.
+#[test]
+fn labels_of_bars_keep_what_differs() {
+    for (count, common) in [
+        (4, "FIOJOB, depth "),
+        (2, "a name of many letters without an end, "),
+    ] {
+        let named = |name: &str, pct: f64| {
+            let mut side = side(name, pct, pct);
+            for run in &mut side.runs {
+                let mix = run.load.swept[0].1;
+                run.name = format!("{common}{mix}, on a target of some length");
+                run.loops = String::new();
+            }
+            let is_kept = |run: &ComparedRun| MIXES[..count].contains(&run.load.swept[0].1);
+            side.runs.retain(is_kept);
+            side
+        };
+        let comparison = compare(
+            &named("one", 100.0),
+            &named("other", 120.0),
+            &Comparing::default(),
+        );
+        let mut page = Vec::new();
+        comparison::page(&[comparison], &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        let Some(opened) = open(&page) else { return };
+        assert_eq!(opened.console(), [""; 0]);
+        let ticks = opened.dom.split("tick\"><text").skip(1);
+        let texts = ticks.map(|text| text.split('>').nth(1).unwrap().split('<').next().unwrap());
+        let labels: std::collections::BTreeSet<&str> =
+            texts.filter(|text| text.contains('…')).collect();
+        assert_eq!(labels.len(), count, "{labels:?}");
+    }
+}
+
 fn families(name: &str, sizes: &[f64]) -> Side {
     let mut side = rates(name, None);
     let runs = std::mem::take(&mut side.runs);

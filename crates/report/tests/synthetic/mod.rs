@@ -51,6 +51,13 @@ pub struct Synthetic {
     random: u64,
 }
 
+impl RunSpec {
+    fn swept_or(&self, name: &str, otherwise: f64) -> f64 {
+        let value = self.swept.iter().find(|one| one.name == name);
+        value.map_or(otherwise, |one| one.value)
+    }
+}
+
 impl Synthetic {
     pub fn new(targets: u32, samples: u32, name: &'static str) -> Self {
         Self {
@@ -301,7 +308,8 @@ impl Synthetic {
             } else {
                 base_ns
             };
-            for (operation, share) in [(Operation::Read, 0.7), (Operation::Write, 0.3)] {
+            let read = run.swept_or("read_pct", 70.0) / 100.0;
+            for (operation, share) in [(Operation::Read, read), (Operation::Write, 1.0 - read)] {
                 let count = (per_target * share) as u64;
                 let service = self.latencies(target_ns, count);
                 let response = if run.asked.is_some() {
@@ -316,7 +324,7 @@ impl Synthetic {
                         operation,
                     },
                     operations: count,
-                    bytes: count * 4096,
+                    bytes: count * run.swept_or("transfer_size_bytes", 4096.0) as u64,
                     errors: if second % 10 == 7 && target == 0 {
                         run.errors
                     } else {
