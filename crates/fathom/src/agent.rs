@@ -6,17 +6,18 @@ use crate::printing;
 use crate::records::Records;
 use crate::refusals::{is_unusable, refusal_text};
 use crate::standing;
-use crate::{joining, lints, machine, removal};
+use crate::{joining, lints, machine, removal, written_states};
 use conduct::machine::Approach;
 use conduct::{Left, LocalHost, OperationSink};
 use door::Grants;
-use engine::{BackendChoice, BackendKind, WorkerRule};
+use engine::{BackendChoice, BackendKind, Generations, WorkerRule};
 use fleet::{Examined, Machine, Order, Ready, Refusal};
 use host::guard::{Overwrite, Refused};
 use host::{Storage, SysRoot};
 use lang::Language;
+use lang::fio::state_text;
 use measure::HostId;
-use plan::{BoundPlan, Diagnostic, Facts, Plan, TargetId};
+use plan::{BoundPlan, Diagnostic, Facts, Plan, RunId, Stream, TargetId};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
@@ -49,6 +50,8 @@ struct Here {
     looked_at: Option<LookedAt>,
     /// What is kept of what was written, once nothing is written any more.
     kept: Option<(Records, Arc<Grants>)>,
+    /// What was written, by target.
+    generations: Option<Generations>,
     /// Whether a run may have written.
     has_begun: bool,
 }
@@ -129,12 +132,29 @@ impl Machine for Here {
         };
         let grants = Arc::new(grants);
         let (ready, host) = ready(order, &examined, &grants, notes);
+        self.generations = Some(host.generations());
         self.kept = Some((records, grants));
         let host = match operations {
             Some(sink) => host.with_operations(sink),
             None => host,
         };
         Ok((ready, host))
+    }
+
+    fn states(&mut self, order: &Order, run: RunId) -> Vec<(usize, Option<String>)> {
+        let Some(generations) = &self.generations else {
+            return Vec::new();
+        };
+        let (plan, run) = (&order.plan, order.plan.run(run));
+        let is_mine = |stream: &Stream| plan.plan.host_of(stream) == Some(order.host as usize);
+        let streams = run.run.streams.iter().enumerate();
+        let saving =
+            streams.filter(|(_, stream)| written_states::is_saved(stream) && is_mine(stream));
+        let text = |(number, _)| {
+            let written = generations.written(plan, &run, number);
+            (number, written.map(|written| state_text(&written)))
+        };
+        saving.map(text).collect()
     }
 
     fn begin(&mut self, _order: &Order) {

@@ -6,7 +6,7 @@ use crate::refusals::UnusedWords;
 use crate::{machine, render};
 use conduct::{Clock, Host, LocalLead, OperationSink};
 use engine::BackendKind;
-use fleet::{Examined, Gathering, Order, PipeLine, Piped, Ready, Refusal, Several};
+use fleet::{Examined, Gathering, Order, PipeLine, Piped, Ready, Refusal, Several, States};
 use lang::Language;
 use measure::{ExecutionTarget, HostFacts, HostId};
 use plan::{
@@ -30,6 +30,8 @@ pub struct Fleet {
     /// Of the first host.
     pub kind: BackendKind,
     pub workers: u32,
+    /// What streams have written.
+    pub states: States,
     /// What lints say of the hosts.
     pub found: Vec<Diagnostic>,
 }
@@ -54,6 +56,7 @@ impl Fleet {
             let clock = lead.clone();
             let piped = piped.with_clock(move || clock.now_ns());
             let piped = piped.with_operations(operations.clone());
+            let piped = piped.with_states(&self.states);
             (host, Box::new(piped) as Box<dyn Host>)
         };
         let machines: Vec<_> = self.machines.take().into_iter().map(boxed).collect();
@@ -567,6 +570,7 @@ fn together(plan: &BoundPlan, machines: Reached, ready: Vec<(HostId, Box<Ready>)
         backend: (names.join(" + "), reasons.join("; ")),
         kind: kind.unwrap_or(BackendKind::Uring),
         workers,
+        states: States::default(),
         found: Vec::new(),
     }
 }

@@ -20,7 +20,7 @@ use crate::resume::Earlier;
 use crate::sinks::Sinks;
 use crate::standing::{self, Passed};
 use crate::trigger::Watched;
-use crate::written_states::WrittenStates;
+use crate::written_states::{Source, WrittenStates};
 use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
 use conduct::machine::Approach;
 use conduct::{
@@ -799,20 +799,32 @@ fn host<'a>(
         let lead = LocalLead::new(config, commands);
         let goes_on = launch.common.on_loss == OnLoss::Continue;
         let several = fleet.several(lead, job_files::operation_sink(job, beside));
-        return (Box::new(several.going_on(goes_on)), None);
+        let source = Source::Hosts(fleet.states.clone());
+        let states =
+            (!launch.common.reaches_no_storage()).then(|| kept(settled, source, job, beside));
+        return (Box::new(several.going_on(goes_on)), states);
     }
     let sampler = host::Sampler::new(&SysRoot::real(), &devices);
     let host = LocalHost::new(config, Arc::clone(&settled.grants), sampler)
         .with_commands(commands)
         .with_descriptors(settled.descriptors.for_runs);
     let is_stored = settled.choice.kind != BackendKind::Null;
-    let auxiliary = job_files::auxiliary(beside);
-    let states = is_stored
-        .then(|| WrittenStates::new(&settled.plan, host.generations(), auxiliary, job.outputs));
+    let source = || Source::Here(host.generations());
+    let states = is_stored.then(|| kept(settled, source(), job, beside));
     match job_files::operation_sink(job, beside) {
         Some(sink) => (Box::new(host.with_operations(sink)), states),
         None => (Box::new(host), states),
     }
+}
+
+fn kept<'a>(
+    settled: &'a Settled,
+    source: Source,
+    job: &Job<'_>,
+    beside: &Beside,
+) -> WrittenStates<'a> {
+    let auxiliary = job_files::auxiliary(beside);
+    WrittenStates::new(&settled.plan, source, auxiliary, job.outputs)
 }
 
 fn conclude(

@@ -1,33 +1,57 @@
 //! What jobs of fio have written, kept in files for later runs that check only that.
 use crate::outputs::{Outputs, Own};
 use engine::Generations;
+use fleet::{States, StatesOfRun};
 use lang::fio::{state_name, state_text};
 use measure::Event;
-use plan::{BoundPlan, Label, Plan, RunId, Stream};
+use plan::{BoundPlan, BoundRun, Label, Plan, RunId, Stream};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Who knows what was written.
+pub enum Source {
+    Here(Generations),
+    Hosts(States),
+}
+
+impl Source {
+    /// As files keep it, by the place of a stream; `None` for one of too many blocks.
+    fn of_run(&self, plan: &BoundPlan, run: &BoundRun) -> StatesOfRun {
+        let generations = match self {
+            Self::Hosts(states) => return states.take(),
+            Self::Here(generations) => generations,
+        };
+        let streams = run.run.streams.iter().enumerate();
+        let saving = streams.filter(|(_, stream)| is_saved(stream));
+        let text = |(number, _)| {
+            let written = generations.written(plan, run, number);
+            (number, written.map(|written| state_text(&written)))
+        };
+        saving.map(text).collect()
+    }
+}
+
+/// Whether what a stream has written is kept.
+pub fn is_saved(stream: &Stream) -> bool {
+    stream.data.check.is_some_and(|check| check.saves)
+}
+
 /// Writes a file behind each run that has written with checks.
 pub struct WrittenStates<'a> {
     plan: &'a BoundPlan,
-    generations: Generations,
+    source: Source,
     folder: PathBuf,
     outputs: Outputs,
 }
 
 impl<'a> WrittenStates<'a> {
     /// Files are made in `folder`.
-    pub fn new(
-        plan: &'a BoundPlan,
-        generations: Generations,
-        folder: &Path,
-        outputs: &Outputs,
-    ) -> Self {
+    pub fn new(plan: &'a BoundPlan, source: Source, folder: &Path, outputs: &Outputs) -> Self {
         Self {
             plan,
-            generations,
+            source,
             folder: folder.to_path_buf(),
             outputs: outputs.clone(),
         }
@@ -43,16 +67,18 @@ impl<'a> WrittenStates<'a> {
         let run = self
             .plan
             .run(self.plan.plan.of_any_pass(RunId(finished.run)));
-        for (number, stream) in run.run.streams.iter().enumerate() {
-            if !stream.data.check.is_some_and(|check| check.saves) {
-                continue;
-            }
-            let Some(path) = path_of(stream, &self.folder) else {
+        let states = self.source.of_run(self.plan, &run);
+        let streams = run.run.streams.iter().enumerate();
+        for (number, stream) in streams.filter(|(_, stream)| is_saved(stream)) {
+            let Some(path) = path_of(&self.plan.plan, stream, &self.folder) else {
                 continue;
             };
-            let said = match self.generations.written(self.plan, &run, number) {
-                Some(written) => self.save(&path, &state_text(&written), is_last_word),
-                None => Err("too many blocks to remember which of them were written".to_owned()),
+            let said = match states.get(&number) {
+                Some(Some(text)) => self.save(&path, text, is_last_word),
+                Some(None) => {
+                    Err("too many blocks to remember which of them were written".to_owned())
+                }
+                None => Err("its host has not told what was written".to_owned()),
             };
             if let Err(reason) = said {
                 // Nobody has named it, and the measurement is whole without it.
@@ -78,15 +104,20 @@ impl<'a> WrittenStates<'a> {
 /// The files that a plan asks for.
 pub fn files(plan: &Plan, folder: &Path) -> BTreeSet<PathBuf> {
     let streams = plan.templates.iter().flat_map(|template| &template.streams);
-    let saving = streams.filter(|stream| stream.data.check.is_some_and(|check| check.saves));
+    let saving = streams.filter(|stream| is_saved(stream));
     saving
-        .filter_map(|stream| path_of(stream, folder))
+        .filter_map(|stream| path_of(plan, stream, folder))
         .collect()
 }
 
-fn path_of(stream: &Stream, folder: &Path) -> Option<PathBuf> {
+/// With the host in front where there are several, and with the one that `--client` names.
+fn path_of(plan: &Plan, stream: &Stream, folder: &Path) -> Option<PathBuf> {
     let job = Label::find(&stream.labels, "job")?;
     let clone: u32 = Label::find(&stream.labels, "clone")?.parse().ok()?;
-    let name = state_name(job, clone.checked_sub(1)?);
+    let client = Label::find(&stream.labels, "client");
+    let several = plan.hosts.len() > 1;
+    let host = plan.host_of(stream).filter(|_| several);
+    let host = client.or(host.map(|host| &*plan.hosts[host].name));
+    let name = state_name(host.unwrap_or("local"), job, clone.checked_sub(1)?);
     Some(folder.join(name))
 }

@@ -39,6 +39,12 @@ pub trait Machine {
         operations: Option<Box<dyn OperationSink>>,
     ) -> Result<(Ready, Self::Host), Refusal>;
 
+    /// What streams of a run that has ended have written, as files keep it, by their places in the whole run; `None` for one
+    /// of too many blocks.
+    fn states(&mut self, _order: &Order, _run: RunId) -> Vec<(usize, Option<String>)> {
+        Vec::new()
+    }
+
     /// The first run is about to be set up.
     fn begin(&mut self, order: &Order);
 
@@ -71,6 +77,7 @@ pub struct Agent<L, M: Machine> {
 
 /// A run that was started.
 struct Going {
+    id: RunId,
     ticks: Ticks,
     start_ns: u64,
     stop_ns: u64,
@@ -290,6 +297,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
         let prepared = told(host.prepared());
         if prepared.is_ok() {
             self.run = Some(Going {
+                id,
                 ticks: Ticks::of(&run.run.timing),
                 start_ns: u64::MAX,
                 stop_ns: u64::MAX,
@@ -315,6 +323,11 @@ impl<L: Line, M: Machine> Agent<L, M> {
             .as_ref()
             .is_ok_and(|ended| ended.drained.has_given_up());
         self.tell_troubles();
+        let order = self.order.as_ref().filter(|_| ended.is_ok());
+        let states = order.map(|order| self.machine.states(order, run.id));
+        if let Some(states) = states.filter(|states| !states.is_empty()) {
+            self.tell(&Tell::States(states));
+        }
         self.tell(&Tell::Ended(ended.map(Box::new)));
     }
 

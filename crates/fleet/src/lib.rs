@@ -11,6 +11,7 @@ mod line;
 mod operations;
 mod piped;
 mod several;
+mod states;
 mod words;
 
 pub use agent::{Agent, Machine, serve};
@@ -18,4 +19,5 @@ pub use line::{FRAME_BYTES_MAX, Line, LineError, MARK, PipeLine, frame, skip_to,
 pub use operations::Gathering;
 pub use piped::{Piped, lead};
 pub use several::Several;
+pub use states::{States, StatesOfRun};
 pub use words::{Examined, Order, Ready, Refusal};

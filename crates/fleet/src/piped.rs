@@ -1,6 +1,7 @@
 //! A machine as it is seen from the near end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
 use crate::operations::Gathering;
+use crate::states::States;
 use crate::words::{Ask, Examined, Order, Ready, Refusal, Tell, of_order, read, written};
 use conduct::{Answer, Control, Host, HostError, Left, Prepared, SetPoint};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
@@ -28,6 +29,7 @@ pub struct Piped<L: Line> {
     is_doubted: bool,
     has_left: bool,
     operations: Option<Gathering>,
+    states: States,
     /// Before the first run.
     facts: Option<Facts>,
     examined: Option<Result<Examined, Refusal>>,
@@ -154,6 +156,7 @@ impl<L: Line> Piped<L> {
             is_doubted: false,
             has_left: false,
             operations: None,
+            states: States::default(),
             question: 0,
             time: None,
             left: None,
@@ -188,6 +191,13 @@ impl<L: Line> Piped<L> {
     #[must_use]
     pub fn with_operations(mut self, operations: Option<Gathering>) -> Self {
         self.operations = operations;
+        self
+    }
+
+    /// What streams have written comes to `states`.
+    #[must_use]
+    pub fn with_states(mut self, states: &States) -> Self {
+        self.states = states.clone();
         self
     }
 
@@ -369,6 +379,7 @@ impl<L: Line> Piped<L> {
                 told.failures.merge(failures);
             }
             Tell::Fatal(error) => told.fatal = Some(named(&self.name, error)),
+            Tell::States(states) => self.states.add(states),
             Tell::Done => told.is_done = true,
             Tell::Outstanding(outstanding) => told.outstanding = Some(outstanding),
             Tell::Ended(ended) => {

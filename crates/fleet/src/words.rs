@@ -173,6 +173,9 @@ pub(crate) enum Tell {
         run: RunId,
         lost: u64,
     },
+    /// What streams of the run that ends have written, as files keep it, by their places in the whole run; `None` for one of
+    /// too many blocks.
+    States(Vec<(usize, Option<String>)>),
     /// All streams that end by themselves have ended.
     Done,
     Outstanding(Vec<Outstanding>),

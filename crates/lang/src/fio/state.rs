@@ -25,9 +25,13 @@ const FIO_HEAD_BYTES: usize = 0xb0;
 /// Where the generator of fio stood: zeros for jobs that draw no places.
 const FIO_GENERATOR: std::ops::Range<usize> = 0x38..0x70;
 
-/// The name that the state of a clone (from zero) has; that of fio.
-pub fn state_name(job: &str, clone: u32) -> String {
-    format!("local-{}-{clone}-verify.state", job.replace('/', "."))
+/// The name that the state of a clone (from zero) has on a host, which is `local` where that is this one; that of fio.
+pub fn state_name(host: &str, job: &str, clone: u32) -> String {
+    format!(
+        "{}-{}-{clone}-verify.state",
+        host.replace('/', "."),
+        job.replace('/', ".")
+    )
 }
 
 /// What a state says of these parts.
@@ -62,7 +66,7 @@ pub(crate) fn load<'a>(
     }
     let folder = environment.command_line.auxiliary.as_deref();
     for clone in 0..spec.clones {
-        let name = state_name(job.name(), clone);
+        let name = state_name("local", job.name(), clone);
         let path = match folder {
             Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
             None => name,
@@ -212,7 +216,7 @@ mod tests {
         };
         assert_eq!(read(&text), (2, Some(written)));
         assert_eq!(read("fathom verify state 1, parts: 1\n0 4096"), (1, None));
-        assert_eq!(state_name("a/b", 1), "local-a.b-1-verify.state");
+        assert_eq!(state_name("local", "a/b", 1), "local-a.b-1-verify.state");
     }
 
     #[test]

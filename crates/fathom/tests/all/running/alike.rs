@@ -52,6 +52,17 @@ const CASES: &[Case<'_>] = &[
         says: &["`file` is left in place: it was there before"],
     },
     Case {
+        name: "what was written is kept for a later check",
+        files: &[(
+            "job.fio",
+            "[j]\nfilename=data\nrw=write\nbs=4k\nsize=64k\nverify=crc32c\ndo_verify=0\nverify_state_save=1\n",
+        )],
+        words: &["run", "job.fio", "-o", "out"],
+        moment: "",
+        exit: 0,
+        says: &[],
+    },
+    Case {
         name: "another file at a path",
         files: &[
             ("job.fio", "[j]\nfilename=data\nrw=write\nbs=4k\nsize=64k\n"),
@@ -105,5 +116,7 @@ fn one_host_does_what_this_machine_does() {
         direct.expect(case.exit).says(case.says);
         let spread = spread.expect(case.exit).says(case.says);
         assert_eq!(left(&here), left(&there), "{name}: {}", spread.err);
+        let state = "local-j-0-verify.state";
+        assert_eq!(here.text_if_there(state), there.text_if_there(state));
     }
 }
