@@ -200,7 +200,8 @@ pub struct HostOptions {
     #[arg(long, value_name = "COMMAND", value_parser = host_list::launcher)]
     pub launcher: Option<Launcher>,
 
-    /// End a run with a host that has been silent for this time. Until then, the host goes on and keeps its intervals.
+    /// End a run with a host that has been silent for this time. Until then, the host goes on and keeps its intervals. While
+    /// it joins, a host is waited for as long, and for 10 s at least.
     #[arg(long, value_name = "TIME", default_value = HOST_TIMEOUT, value_parser = some_span)]
     pub host_timeout: Duration,
 

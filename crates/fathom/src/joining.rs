@@ -1,5 +1,7 @@
 //! How a host joins: `ssh` with the configuration of the user starts an agent of this build there, which is copied before
 //! where there is none.
+mod watch;
+
 use crate::host_list::Launcher;
 use fleet::{PipeLine, Refusal};
 use plan::{PlanHost, Reach};
@@ -12,6 +14,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use watch::Watch;
 
 /// What a shell over there says that has no agent of this build; the kind of its machine follows.
 const LACKS_AGENT: &[u8] = b"\x01fathom lacks\x02";
@@ -27,6 +30,9 @@ const LACKS_LIBRARY: i32 = 127;
 
 /// How long the last words of a process are waited for that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How often `ssh` asks a host whether it is there before it gives up.
+const ALIVE_ASKED: u32 = 3;
 
 /// Lines that are shown of what a host said before it failed.
 const LINES_SHOWN: usize = 3;
@@ -99,8 +105,11 @@ pub fn join(
     let Some(reach) = &host.reach else {
         let mut command = Command::new("/proc/self/exe");
         command.arg("agent");
-        let begun =
-            begin(command).and_then(|begun| begun.wait(&[fleet::MARK]).map(|(line, _)| line));
+        let begun = begin(command, way).and_then(|begun| {
+            begun
+                .wait(&[fleet::MARK], "its start")
+                .map(|(line, _)| line)
+        });
         return begun
             .and_then(Begun::lead)
             .map(|joined| Joined {
@@ -118,19 +127,20 @@ pub fn join(
     let command = over_there(reach, way);
     let called = called(&command);
     let failed = |end: End| refused(end.reached(reach, way, &called));
-    let begun = begin(command).map_err(failed)?;
+    let begun = begin(command, way).map_err(failed)?;
     let script = script(binary, &copy_name, way.keeps);
     let begun = begun.say(|to| to.write_all(script.as_bytes()));
-    let (mut begun, mark) = begun.wait(&[fleet::MARK, LACKS_AGENT]).map_err(failed)?;
+    let (mut begun, mark) = begun
+        .wait(&[fleet::MARK, LACKS_AGENT], "its shell")
+        .map_err(failed)?;
     if mark == 0 {
         return begun.lead().map_err(failed);
     }
     fits(&begun.line()).map_err(refused)?;
-    let begun = begun.say(|to| {
-        let mut own = File::open("/proc/self/exe")?;
-        io::copy(&mut own, to).map(drop)
-    });
-    let (begun, _) = begun.wait(&[fleet::MARK]).map_err(failed)?;
+    let begun = begun.say(|to| io::copy(&mut File::open("/proc/self/exe")?, to).map(drop));
+    let (begun, _) = begun
+        .wait(&[fleet::MARK], "the copy of this program there")
+        .map_err(failed)?;
     begun.lead().map_err(failed)
 }
 
@@ -193,16 +203,16 @@ pub fn ask(host: &PlanHost, question: &Question, way: &Way) -> Result<Told, Refu
     let called = called(&command);
     let failed = |end: End| refused(end.reached(reach, way, &called));
     let script = question.script();
-    let begun = begin(command).map_err(failed)?;
+    let begun = begin(command, way).map_err(failed)?;
     let begun = begun.say(|to| to.write_all(script.as_bytes()));
-    let (mut begun, _) = begun.wait(&[ADDRESS]).map_err(failed)?;
+    let (mut begun, _) = begun.wait(&[ADDRESS], "its shell").map_err(failed)?;
     let mut told = Told {
         address: begun.line(),
         files: Vec::new(),
     };
     for path in &question.files {
         let unread = |end: End| refused(end.text(&format!("`{path}` cannot be read there")));
-        (begun, _) = begun.wait(&[FILE]).map_err(unread)?;
+        (begun, _) = begun.wait(&[FILE], "the file").map_err(unread)?;
         let length = begun.line().parse::<u64>().unwrap_or(u64::MAX);
         let mut bytes = Vec::new();
         let part = (&mut begun.reader).take(length.min(FILE_BYTES_MAX));
@@ -278,6 +288,10 @@ fn over_there(reach: &Reach, way: &Way) -> Command {
             let mut command = Command::new("ssh");
             command.args(["-T", "-o", "BatchMode=yes"]);
             command.args(["-o", &format!("ConnectTimeout={}", way.patience_s.max(1))]);
+            // A link that goes down later is found by `ssh` itself, too.
+            let alive = way.patience_s.div_ceil(u64::from(ALIVE_ASKED)).max(1);
+            command.args(["-o", &format!("ServerAliveInterval={alive}")]);
+            command.args(["-o", &format!("ServerAliveCountMax={ALIVE_ASKED}")]);
             if let Some(user) = &reach.user {
                 command.args(["-l", user]);
             }
@@ -301,14 +315,17 @@ struct End {
     code: Option<i32>,
     said: Vec<String>,
     text: String,
+    /// Whether it was waited for in vain.
+    is_late: bool,
 }
 
 impl End {
     fn text(&self, who: &str) -> String {
         let said = self.said.join("; ");
-        match said.is_empty() {
-            true => format!("{who}: {}", self.text),
-            false => format!("{who}: {said}"),
+        match (said.is_empty(), self.is_late) {
+            (true, _) => format!("{who}: {}", self.text),
+            (false, true) => format!("{who}: {}; before that it said: {said}", self.text),
+            (false, false) => format!("{who}: {said}"),
         }
     }
 
@@ -335,6 +352,9 @@ impl End {
 
     /// With the way out, where `ssh` or the launcher itself failed.
     fn reached(&self, reach: &Reach, way: &Way, called: &str) -> String {
+        if self.is_late {
+            return self.text("the host does not answer");
+        }
         if self.code == Some(COPY_FAILED) {
             return self.text("this program cannot be copied there");
         }
@@ -399,13 +419,15 @@ struct Begun {
     reader: ChildStdout,
     writer: ChildStdin,
     said: Receiver<String>,
+    watch: Watch,
 }
 
-fn begin(mut command: Command) -> Result<Begun, End> {
+fn begin(mut command: Command, way: &Way) -> Result<Begun, End> {
     let failed = |text: String| End {
         code: None,
         said: Vec::new(),
         text,
+        is_late: false,
     };
     command
         .stdin(Stdio::piped())
@@ -417,29 +439,47 @@ fn begin(mut command: Command) -> Result<Begun, End> {
     let child = command.spawn();
     let mut child =
         child.map_err(|error| failed(format!("`{program}` cannot be started: {error}")))?;
+    let group = child.id();
     match (child.stdout.take(), child.stdin.take(), child.stderr.take()) {
         (Some(reader), Some(writer), Some(errors)) => Ok(Begun {
             child,
             reader,
             writer,
             said: listen(errors),
+            watch: Watch::over(group, Duration::from_secs(way.patience_s.max(1))),
         }),
         _ => Err(failed("no pipes to it".to_owned())),
     }
 }
 
 impl Begun {
-    /// What it does not take, it says by its end.
-    fn say(mut self, what: impl FnOnce(&mut ChildStdin) -> io::Result<()>) -> Self {
-        let _ = what(&mut self.writer).and_then(|()| self.writer.flush());
+    /// What it does not take, it says by its end. As long as it takes something, it is waited for.
+    fn say(mut self, what: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Self {
+        let mut heard = Heard {
+            writer: &mut self.writer,
+            watch: &self.watch,
+        };
+        let _ = what(&mut heard).and_then(|()| heard.flush());
         self
     }
 
-    /// Waits for one of some marks; gives its place.
-    fn wait(mut self, marks: &[&[u8]]) -> Result<(Self, usize), End> {
-        match fleet::skip_to(&mut self.reader, marks) {
-            Ok(place) => Ok((self, place)),
-            Err(error) => Err(last_words(self.child, &self.said, error.0)),
+    /// Waits for one of some marks; gives its place. `what` is what has to come on for that.
+    fn wait(mut self, marks: &[&[u8]], what: &str) -> Result<(Self, usize), End> {
+        self.watch.hear();
+        let found = fleet::skip_to(&mut self.reader, marks);
+        self.watch.hear();
+        match (found, self.watch.ended_after()) {
+            (Ok(place), None) => Ok((self, place)),
+            (_, Some(waited)) => {
+                let seconds = waited.as_secs();
+                let text =
+                    format!("{what} was waited for in vain for {seconds} s (`--host-timeout`)");
+                Err(End {
+                    is_late: true,
+                    ..last_words(self.child, &self.said, text)
+                })
+            }
+            (Err(error), None) => Err(last_words(self.child, &self.said, error.0)),
         }
     }
 
@@ -457,6 +497,7 @@ impl Begun {
             code: None,
             said: Vec::new(),
             text: error.to_string(),
+            is_late: false,
         })?;
         Ok(Joined {
             line,
@@ -490,6 +531,25 @@ fn last_words(mut child: Child, said: &Receiver<String>, text: String) -> End {
         code,
         said: lines.split_off(first),
         text,
+        is_late: false,
+    }
+}
+
+/// Tells a watch of all that goes through.
+struct Heard<'a> {
+    writer: &'a mut ChildStdin,
+    watch: &'a Watch,
+}
+
+impl Write for Heard<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.writer.write(bytes)?;
+        self.watch.hear();
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
     }
 }
 
@@ -513,6 +573,7 @@ mod tests {
             code: Some(code),
             said: said.iter().map(|line| (*line).to_owned()).collect(),
             text: "the line ended".to_owned(),
+            is_late: false,
         };
         let reach = Reach {
             system: "old".to_owned(),

@@ -15,6 +15,9 @@ const LOOK_NS: u64 = 20_000_000;
 /// An interval that is read so long after its end is one of a machine that stood still.
 const STILL_NS: u64 = 1_000_000_000;
 
+/// Without an order, a line that is silent for so long has nobody at its other end.
+const SILENCE_NS: u64 = 60_000_000_000;
+
 /// What an agent asks of the machine that it is on.
 pub trait Machine {
     type Host: Host + Clock;
@@ -134,7 +137,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
         let silence_ns = self
             .order
             .as_ref()
-            .map_or(u64::MAX, |order| order.silence_ns);
+            .map_or(SILENCE_NS, |order| order.silence_ns);
         let silent = match (self.heard, self.now()) {
             ((_, Some(heard_ns)), (_, Some(now_ns))) => now_ns.saturating_sub(heard_ns),
             ((heard, _), _) => heard.elapsed().as_nanos() as u64,

@@ -120,3 +120,38 @@ fn one_host_does_what_this_machine_does() {
         assert_eq!(here.text_if_there(state), there.text_if_there(state));
     }
 }
+
+/// One host says nothing, one takes no copy, and one waits in what its shell does first.
+const SILENT: &str = "#!/bin/sh\ncase $1 in\na) ;;\nb) printf '\\001fathom lacks\\002Linux %s\\n' $(uname -m) ;;\n\
+    c) echo loading modules >&2 ;;\nesac\nsleep 300\n";
+
+#[test]
+fn a_host_that_falls_silent_while_it_joins_is_named_with_what_was_waited_for() {
+    let lab = Lab::new();
+    lab.write("launch", SILENT);
+    let mut make = std::process::Command::new("chmod");
+    ended(make.args(["755".as_ref(), lab.path("launch").as_os_str()])).expect(0);
+    lab.write(
+        "job",
+        "sd=sd1,lun=file\nwd=wd1,sd=sd1,xfersize=4k\nrd=r,wd=wd1,iorate=50,elapsed=2\n",
+    );
+    let words = [
+        "run",
+        "job",
+        "-o",
+        "out",
+        "--hosts",
+        "a,b,c",
+        "--launcher",
+        "./launch {host}",
+    ];
+    let mut fathom = lab.command(FATHOM);
+    fathom.args(words).args(["--host-timeout", "2s"]);
+    ended(&mut fathom).expect(2).says(&[
+        "host `a`: the host does not answer: its shell was waited for in vain for 10 s",
+        "host `b`: the host does not answer: the copy of this program there was waited for in vain",
+        "host `c`: the host does not answer: its shell was waited for in vain for 10 s",
+        "before that it said: loading modules",
+    ]);
+    assert!(!lab.path("out").exists());
+}
