@@ -6,6 +6,7 @@ use crate::host_list::Launcher;
 use fleet::{PipeLine, Refusal};
 use plan::{PlanHost, Reach};
 use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -13,6 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use watch::Watch;
 
@@ -33,6 +35,10 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// How often `ssh` asks a host whether it is there before it gives up.
 const ALIVE_ASKED: u32 = 3;
+
+/// What is kept of that: 64 KiB.
+const LINE_BYTES: u64 = 2 << 10;
+const LINES_KEPT: usize = 32;
 
 /// Lines that are shown of what a host said before it failed.
 const LINES_SHOWN: usize = 3;
@@ -418,7 +424,7 @@ struct Begun {
     child: Child,
     reader: ChildStdout,
     writer: ChildStdin,
-    said: Receiver<String>,
+    said: Said,
     watch: Watch,
 }
 
@@ -445,7 +451,7 @@ fn begin(mut command: Command, way: &Way) -> Result<Begun, End> {
             child,
             reader,
             writer,
-            said: listen(errors),
+            said: Said::by(errors),
             watch: Watch::over(group, Duration::from_secs(way.patience_s.max(1))),
         }),
         _ => Err(failed("no pipes to it".to_owned())),
@@ -506,24 +512,53 @@ impl Begun {
     }
 }
 
-/// Reads what a process says, line by line, for as long as it lives: nobody may wait for a pipe that is full.
-fn listen(errors: ChildStderr) -> Receiver<String> {
-    let (sender, said) = channel();
-    let work = move || {
-        for line in BufReader::new(errors).lines().map_while(Result::ok) {
-            let _ = sender.send(line);
-        }
-    };
-    // Without a thread nothing is heard of them.
-    let _ = sys::thread::start("errors of a host", work);
-    said
+/// What a process says, of which the last is kept.
+struct Said {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    end: Receiver<()>,
 }
 
-fn last_words(mut child: Child, said: &Receiver<String>, text: String) -> End {
-    let mut lines = Vec::new();
-    while let Ok(line) = said.recv_timeout(LAST_WORDS) {
-        lines.push(line.trim_end().to_owned());
+impl Said {
+    /// Reads for as long as the process lives: nobody may wait for a pipe that is full.
+    fn by(errors: ChildStderr) -> Self {
+        let lines: Arc<Mutex<VecDeque<String>>> = Arc::default();
+        let kept = Arc::clone(&lines);
+        let (sender, end) = channel::<()>();
+        let work = move || {
+            let _sender = sender;
+            let mut reader = BufReader::new(errors);
+            let mut line = Vec::new();
+            while matches!(
+                reader
+                    .by_ref()
+                    .take(LINE_BYTES)
+                    .read_until(b'\n', &mut line),
+                Ok(1..)
+            ) {
+                let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push_back(text);
+                if kept.len() > LINES_KEPT {
+                    kept.pop_front();
+                }
+                line.clear();
+            }
+        };
+        // Without a thread nothing is heard of them.
+        let _ = sys::thread::start("errors of a host", work);
+        Self { lines, end }
     }
+
+    /// Its last lines, once it has ended or after a while.
+    fn last(&self) -> Vec<String> {
+        let _ = self.end.recv_timeout(LAST_WORDS);
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.drain(..).collect()
+    }
+}
+
+fn last_words(mut child: Child, said: &Said, text: String) -> End {
+    let mut lines = said.last();
     let _ = child.kill();
     let code = child.wait().ok().and_then(|status| status.code());
     let first = lines.len().saturating_sub(LINES_SHOWN);
