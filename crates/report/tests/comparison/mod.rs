@@ -157,12 +157,7 @@ fn rates(name: &str, missed: Option<f64>) -> Side {
 fn the_line_of_a_curve_ends_before_a_point_that_missed_its_rate() {
     let (base, other) = (rates("base", None), rates("other", Some(2_000.0)));
     let comparison = compare(&base, &other, &Comparing::default());
-    let mut page = Vec::new();
-    comparison::page(&[comparison], &mut page).unwrap();
-    let page = String::from_utf8(page).unwrap();
-    let json = page.split("id=\"data\">").nth(1).unwrap();
-    let data: serde_json::Value =
-        serde_json::from_str(json.split("</script>").next().unwrap()).unwrap();
+    let (page, data) = page_of(comparison);
     let held = |curve: usize| data["curves"][curve]["held"].as_u64();
     assert_eq!((held(0), held(1)), (Some(3), Some(1)), "{data}");
     let rates: Vec<f64> = serde_json::from_value(data["curves"][1]["rate"].clone()).unwrap();
@@ -171,7 +166,17 @@ fn the_line_of_a_curve_ends_before_a_point_that_missed_its_rate() {
     assert_eq!(opened.console(), [""; 0]);
 }
 
-/// Loads of two sizes and many depths, with rates each: names of all lengths.
+/// The page of a comparison, and what its charts are drawn from.
+fn page_of(comparison: Comparison) -> (String, serde_json::Value) {
+    let mut page = Vec::new();
+    comparison::page(&[comparison], &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let json = page.split("id=\"data\">").nth(1).unwrap();
+    let data: serde_json::Value =
+        serde_json::from_str(json.split("</script>").next().unwrap()).unwrap();
+    (page, data)
+}
+
 /// Loads whose names begin alike, four of them, whose bars stand, and two that only many letters tell apart.
 #[test]
 fn labels_of_bars_keep_what_differs() {
@@ -208,6 +213,7 @@ fn labels_of_bars_keep_what_differs() {
     }
 }
 
+/// Loads of several sizes, with three rates each.
 fn families(name: &str, sizes: &[f64]) -> Side {
     let mut side = rates(name, None);
     let runs = std::mem::take(&mut side.runs);
@@ -243,12 +249,7 @@ fn a_load_takes_two_lines_of_a_terminal_at_most_and_curves_are_of_one_family() {
         .position(|line| line.starts_with("(...)"))
         .unwrap();
     assert!(to - from <= 2 * comparison.cells.len() + 1, "{text}");
-    let mut page = Vec::new();
-    comparison::page(&[comparison], &mut page).unwrap();
-    let page = String::from_utf8(page).unwrap();
-    let json = page.split("id=\"data\">").nth(1).unwrap();
-    let data: serde_json::Value =
-        serde_json::from_str(json.split("</script>").next().unwrap()).unwrap();
+    let (page, data) = page_of(comparison);
     let curves = data["curves"].as_array().unwrap();
     let labels = curves
         .iter()

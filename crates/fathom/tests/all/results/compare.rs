@@ -311,7 +311,7 @@ fn a_word_of_overwrite_goes_to_the_side_that_has_the_target() {
         "--run", "short", &luns[0], "short", &luns[1], "--repeat", "2", "-o", "turn", "--",
     ];
     let with = |words: &[&str]| compare(&lab, &[&sides[..], words].concat());
-    // A word that names nothing is refused, and both targets without a word are.
+    // A word that names no target is refused. So is each target that no word names.
     let ended = with(&["--overwrite", "nothing"]).expect(3);
     ended.says(&[
         "this refuses side-1",

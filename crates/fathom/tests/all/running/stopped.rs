@@ -1,6 +1,6 @@
 //! Fathom itself is stopped (SIGSTOP) in the middle of a run.
 use crate::lab::{Lab, has, is_root, skip};
-use measure::Event;
+use measure::{Event, Interval};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +12,13 @@ fn unix_ns() -> u64 {
         .duration_since(UNIX_EPOCH)
         .unwrap()
         .as_nanos() as u64
+}
+
+/// Operations that completed in an interval, and those that were sent.
+fn counts(interval: &Interval) -> (u64, u64) {
+    let completed = interval.figures.iter().map(|one| one.operations);
+    let sent = interval.engine.streams.iter().map(|one| one.submitted);
+    (completed.sum(), sent.sum())
 }
 
 /// What is true of any machine: while the process is stopped it sees nothing, and all that it sent is counted once.
@@ -38,14 +45,8 @@ fn while_fathom_is_stopped_nothing_completes() {
         let Event::Interval(interval) = event.unwrap() else {
             continue;
         };
-        let operations: u64 = interval.figures.iter().map(|one| one.operations).sum();
-        seen += operations;
-        submitted += interval
-            .engine
-            .streams
-            .iter()
-            .map(|one| one.submitted)
-            .sum::<u64>();
+        let (operations, sent) = counts(&interval);
+        (seen, submitted) = (seen + operations, submitted + sent);
         let length_ns = interval.end_ns - interval.start_ns;
         if interval.unix_ns - length_ns >= from_ns && interval.unix_ns <= to_ns {
             in_stop += 1;
@@ -130,17 +131,8 @@ fn a_disk_of_the_result_that_hangs_for_a_while_costs_nothing() {
     {
         if let Event::Interval(interval) = event.unwrap() {
             ends.push(interval.end_ns / 1_000_000);
-            seen += interval
-                .figures
-                .iter()
-                .map(|one| one.operations)
-                .sum::<u64>();
-            submitted += interval
-                .engine
-                .streams
-                .iter()
-                .map(|one| one.submitted)
-                .sum::<u64>();
+            let (operations, sent) = counts(&interval);
+            (seen, submitted) = (seen + operations, submitted + sent);
         }
     }
     let grid: Vec<u64> = (1..=8).map(|number| number * 1_000).collect();
