@@ -10,7 +10,7 @@ pub use crate::answer::{Answer, Interval};
 pub use bar::{Bar, Beyond};
 pub use conditions::{Conditions, Difference};
 pub use curves::{ComparedResult, OnCurve};
-pub use load::{Asked, LoadKind, Loaded};
+pub use load::{LoadKind, Loaded};
 pub use sentence::change;
 
 use crate::answer::{Estimate, Logs, Rule, differences, median};
@@ -469,11 +469,11 @@ impl Comparison {
 
 /// As the first of each side is called.
 fn named(groups: &[&Group<'_>]) -> NamedLoad {
-    let first = || groups.iter().map(|group| group[0]);
+    let first = groups[0][0];
     NamedLoad {
-        names: first().map(|run| run.name.clone()).collect(),
-        loops: first().map(|run| run.loops.clone()).collect(),
-        load: groups[0][0].load.clone(),
+        names: groups.iter().map(|group| group[0].name.clone()).collect(),
+        loops: first.loops.clone(),
+        load: first.load.clone(),
     }
 }
 

@@ -42,9 +42,9 @@ pub mod words;
 
 pub use axis::Axis;
 pub use comparison::{
-    Answer, Asked, Bar, Beyond, Cell, ComparedFigure, ComparedResult, ComparedRun, Comparing,
-    Comparison, Conditions, Difference, FigureKind, Interval, LoadKind, Loaded, OnCurve, Side,
-    Unfit, Without, change, compare, compare_all,
+    Answer, Bar, Beyond, Cell, ComparedFigure, ComparedResult, ComparedRun, Comparing, Comparison,
+    Conditions, Difference, FigureKind, Interval, LoadKind, Loaded, OnCurve, Side, Unfit, Without,
+    change, compare, compare_all,
 };
 pub use curve::{
     CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_RESPONSE_SHARE, Late,

@@ -11,11 +11,10 @@ use conduct::machine::Approach;
 use conduct::{Left, LocalHost, OperationSink};
 use door::Grants;
 use engine::{BackendChoice, BackendKind, Generations, WorkerRule};
-use fleet::{Examined, Machine, Order, Ready, Refusal};
+use fleet::{Examined, Machine, Order, Ready, Refusal, StatesOfRun};
 use host::guard::{Overwrite, Refused};
 use host::{Storage, SysRoot};
 use lang::Language;
-use lang::fio::state_text;
 use measure::HostId;
 use plan::{BoundPlan, Diagnostic, Facts, Plan, RunId, Stream, TargetId};
 use std::collections::BTreeSet;
@@ -141,20 +140,13 @@ impl Machine for Here {
         Ok((ready, host))
     }
 
-    fn states(&mut self, order: &Order, run: RunId) -> Vec<(usize, Option<String>)> {
-        let Some(generations) = &self.generations else {
-            return Vec::new();
-        };
-        let (plan, run) = (&order.plan, order.plan.run(run));
+    fn states(&mut self, order: &Order, run: RunId) -> StatesOfRun {
+        let plan = &order.plan;
         let is_mine = |stream: &Stream| plan.plan.host_of(stream) == Some(order.host as usize);
-        let streams = run.run.streams.iter().enumerate();
-        let saving =
-            streams.filter(|(_, stream)| written_states::is_saved(stream) && is_mine(stream));
-        let text = |(number, _)| {
-            let written = generations.written(plan, &run, number);
-            (number, written.map(|written| state_text(&written)))
-        };
-        saving.map(text).collect()
+        let generations = self.generations.as_ref();
+        generations.map_or_else(StatesOfRun::new, |generations| {
+            written_states::written(generations, plan, &plan.run(run), is_mine)
+        })
     }
 
     fn begin(&mut self, _order: &Order) {

@@ -23,18 +23,28 @@ impl Source {
             Self::Hosts(states) => return states.take(),
             Self::Here(generations) => generations,
         };
-        let streams = run.run.streams.iter().enumerate();
-        let saving = streams.filter(|(_, stream)| is_saved(stream));
-        let text = |(number, _)| {
-            let written = generations.written(plan, run, number);
-            (number, written.map(|written| state_text(&written)))
-        };
-        saving.map(text).collect()
+        written(generations, plan, run, |_| true)
     }
 }
 
+/// What those streams of a run have written that keep it and are wanted.
+pub fn written(
+    generations: &Generations,
+    plan: &BoundPlan,
+    run: &BoundRun,
+    is_wanted: impl Fn(&Stream) -> bool,
+) -> StatesOfRun {
+    let streams = run.run.streams.iter().enumerate();
+    let saving = streams.filter(|(_, stream)| is_saved(stream) && is_wanted(stream));
+    let text = |(number, _)| {
+        let written = generations.written(plan, run, number);
+        (number, written.map(|written| state_text(&written)))
+    };
+    saving.map(text).collect()
+}
+
 /// Whether what a stream has written is kept.
-pub fn is_saved(stream: &Stream) -> bool {
+fn is_saved(stream: &Stream) -> bool {
     stream.data.check.is_some_and(|check| check.saves)
 }
 

@@ -1,6 +1,7 @@
 //! The machine at the far end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, Outlet, PipeLine};
 use crate::operations::OverLine;
+use crate::states::StatesOfRun;
 use crate::words::{Ask, Examined, Order, Ready, Records, Refusal, Tell, put_back, read, written};
 use conduct::{Answer, Clock, Control, Host, HostError, Left, OperationSink, Part, Ticks};
 use measure::HostId;
@@ -15,7 +16,7 @@ const LOOK_NS: u64 = 20_000_000;
 /// An interval that is read so long after its end is one of a machine that stood still.
 const STILL_NS: u64 = 1_000_000_000;
 
-/// Without an order, a line that is silent for so long has nobody at its other end.
+/// How long the line may be silent before the first order. Then the agent ends.
 const SILENCE_NS: u64 = 60_000_000_000;
 
 /// What an agent asks of the machine that it is on.
@@ -42,10 +43,9 @@ pub trait Machine {
         operations: Option<Box<dyn OperationSink>>,
     ) -> Result<(Ready, Self::Host), Refusal>;
 
-    /// What streams of a run that has ended have written, as files keep it, by their places in the whole run; `None` for one
-    /// of too many blocks.
-    fn states(&mut self, _order: &Order, _run: RunId) -> Vec<(usize, Option<String>)> {
-        Vec::new()
+    /// What streams of a run that has ended have written, as files keep it, by their places in the whole run.
+    fn states(&mut self, _order: &Order, _run: RunId) -> StatesOfRun {
+        StatesOfRun::new()
     }
 
     /// The first run is about to be set up.

@@ -10,7 +10,7 @@ pub type StatesOfRun = BTreeMap<usize, Option<String>>;
 pub struct States(Arc<Mutex<StatesOfRun>>);
 
 impl States {
-    pub(crate) fn add(&self, states: Vec<(usize, Option<String>)>) {
+    pub(crate) fn add(&self, states: StatesOfRun) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.extend(states);
     }

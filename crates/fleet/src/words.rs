@@ -1,5 +1,6 @@
 //! What goes over a line. Both ends are one build, so there are no versions of it.
 use crate::line::FRAME_BYTES_MAX;
+use crate::states::StatesOfRun;
 use conduct::{HostError, Left, Prepared, SetPoint};
 use measure::{
     DataFigures, Ended, ExecutionTarget, Failures, HostFacts, HostId, HostInterval,
@@ -173,9 +174,8 @@ pub(crate) enum Tell {
         run: RunId,
         lost: u64,
     },
-    /// What streams of the run that ends have written, as files keep it, by their places in the whole run; `None` for one of
-    /// too many blocks.
-    States(Vec<(usize, Option<String>)>),
+    /// What streams of the run that ends have written.
+    States(StatesOfRun),
     /// All streams that end by themselves have ended.
     Done,
     Outstanding(Vec<Outstanding>),

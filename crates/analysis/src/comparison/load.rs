@@ -38,8 +38,8 @@ pub enum LoadKind {
 }
 
 /// What can be asked of a run, in the order in which names tell it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Asked {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
     Rate,
     TransferSize,
     Reads,
@@ -334,7 +334,7 @@ impl Loaded {
     }
 
     /// One value, as lists of names and values have it; `None` where nobody tells.
-    pub fn value(&self, asked: Asked) -> Option<String> {
+    fn value(&self, asked: Asked) -> Option<String> {
         match asked {
             Asked::Rate => Some(match self.asked_per_s {
                 Some(rate) => format!("{}/s", (rate * 100.0).round() / 100.0),
@@ -352,7 +352,7 @@ impl Loaded {
     }
 
     /// The same as names of loads have it.
-    pub fn text(&self, asked: Asked) -> Option<String> {
+    pub(super) fn text(&self, asked: Asked) -> Option<String> {
         let value = self.value(asked)?;
         Some(match (asked, &*value) {
             (Asked::Reads, "100 %") => "reads".to_owned(),
@@ -388,7 +388,7 @@ fn are_alike<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
 }
 
 impl Asked {
-    pub const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Rate,
         Self::TransferSize,
         Self::Reads,
@@ -400,7 +400,7 @@ impl Asked {
         Self::PageCache,
     ];
 
-    pub fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Rate => "target rate",
             Self::TransferSize => "transfer size",

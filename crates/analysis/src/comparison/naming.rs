@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 pub(super) struct NamedLoad {
     /// Of the base and of the other; one of them where only one has it.
     pub names: Vec<String>,
-    pub loops: Vec<String>,
+    /// Of the base, or of the side that has it.
+    pub loops: String,
     pub load: Loaded,
 }
 
@@ -234,7 +235,7 @@ fn common(all: &[&NamedLoad], differing: &Differing) -> String {
     parts.join(", ")
 }
 
-/// Loads whose values are all the same are told apart by their loops, and else by their places.
+/// Adds loop values to the names of loads that would have the same name, and a number where that is not enough.
 fn tell_apart(cells: &mut [Cell]) {
     for is_by_loops in [true, false] {
         let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
@@ -243,11 +244,10 @@ fn tell_apart(cells: &mut [Cell]) {
             if names.iter().filter(same).count() < 2 {
                 continue;
             }
-            let loops = cell.named.loops.first().filter(|loops| !loops.is_empty());
-            match (is_by_loops, loops) {
-                (true, Some(loops)) => cell.name += &format!(" ({loops})"),
-                (true, None) => {}
-                (false, _) => {
+            match is_by_loops {
+                true if cell.named.loops.is_empty() => {}
+                true => cell.name += &format!(" ({})", cell.named.loops),
+                false => {
                     let number = names[..=place].iter().filter(same).count();
                     cell.name += &format!(" #{number}");
                 }

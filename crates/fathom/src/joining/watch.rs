@@ -50,8 +50,8 @@ impl Watch {
 
     /// Something came on: the time begins anew.
     pub fn hear(&self) {
-        let mut heard = self.shared.heard.lock();
-        **heard.as_mut().unwrap_or_else(|poisoned| poisoned.get_mut()) = Instant::now();
+        let heard = self.shared.heard.lock();
+        *heard.unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// How long was waited in vain, where that was the end.
