@@ -69,7 +69,7 @@ fn sides(options: &CompareOptions, arguments: &[String]) -> Result<(Vec<Side>, b
         }
         paired.blocks
     });
-    let is_in_turn = blocks.is_some() || are_of_one_comparison(&paths);
+    let is_in_turn = blocks.is_some();
     let mut chosen: Vec<Chosen> = paths.into_iter().map(Chosen::of).collect();
     for (side, blocks) in chosen.iter_mut().zip(blocks.into_iter().flatten()) {
         side.blocks = Some(blocks);
@@ -85,14 +85,6 @@ fn sides(options: &CompareOptions, arguments: &[String]) -> Result<(Vec<Side>, b
     let mut sides = sides.map_err(refused)?;
     name_apart(&mut sides);
     Ok((sides, is_in_turn))
-}
-
-/// Whether the sides are those that a comparison without a schedule has run in turn, each in a folder with the number of its
-/// side.
-fn are_of_one_comparison(results: &[PathBuf]) -> bool {
-    let parent = in_turn::common_parent(results);
-    let has_report = parent.is_some_and(|folder| folder.join(DOCUMENT).exists());
-    has_report && results.iter().all(|path| in_turn::side_of(path).is_some())
 }
 
 fn compare_all(

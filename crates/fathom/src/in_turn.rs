@@ -252,7 +252,7 @@ pub fn labelled(given: &Path) -> PathBuf {
 }
 
 /// The index of a side by the name of its folder.
-pub fn side_of(path: &Path) -> Option<usize> {
+fn side_of(path: &Path) -> Option<usize> {
     let number: usize = path
         .file_name()?
         .to_str()?
@@ -263,7 +263,7 @@ pub fn side_of(path: &Path) -> Option<usize> {
 }
 
 /// The folder that all of these are in.
-pub fn common_parent(results: &[PathBuf]) -> Option<PathBuf> {
+fn common_parent(results: &[PathBuf]) -> Option<PathBuf> {
     // A side that has no run yet has no folder.
     let parent = |path: &PathBuf| {
         let parent = path.parent()?;
