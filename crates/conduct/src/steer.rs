@@ -71,9 +71,8 @@ impl Conductor<'_> {
 
     /// A run between its commands.
     fn surrounded(&mut self, number: u32, id: RunId, pass: u64) -> Result<FinishReason, SinkError> {
-        let mut run = self.plan.run(id);
         // Each pass draws its own addresses and arrivals.
-        run.id = self.plan.plan.in_pass(id, pass);
+        let mut run = self.plan.run(self.plan.plan.in_pass(id, pass));
         if self.plan.plan.steering.repeat != Repeat::Once && run.run.kind == RunKind::Measure {
             let text = (pass + 1).to_string();
             run.run.labels.push(Label::new(Label::REPETITION, text));

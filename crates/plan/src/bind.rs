@@ -1,5 +1,6 @@
 //! From a plan and what was found on the machine to a [`BoundPlan`], in which every value that the
 //! engine needs is a number.
+mod misfit;
 mod names;
 mod region;
 mod rounds;
@@ -269,7 +270,11 @@ impl BoundPlan {
     /// # Panics
     /// When the plan did not come from [`bind`], which has checked every region.
     pub fn run(&self, id: RunId) -> BoundRun {
-        self.bound_run(id).expect("bind has checked every run")
+        let run = self.bound_run(self.plan.of_any_pass(id));
+        BoundRun {
+            id,
+            ..run.expect("bind has checked every run")
+        }
     }
 
     /// The run, if it fits: of a consistent plan that was read from a file, nobody has checked that.
