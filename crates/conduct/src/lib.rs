@@ -21,14 +21,14 @@ mod tick;
 
 pub use control::{Control, Haste, News};
 pub use execution::{Done, Outcome, SinkError, execute, go_on};
-pub use local::{CommandSettings, LocalHost, LocalLead, OperationSink};
+pub use local::{CommandSettings, Keeper, LocalHost, LocalLead, OperationSink};
 pub use part::{Part, has_part, places_of_streams};
 pub use simulated::SimulatedHost;
 pub use sinks::{Sink, Sinks, Tempo, UNANSWERED};
 pub use tick::{Ticks, expected_bytes, planned_ns, unmeasured_intervals};
 
 use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};
-use plan::{BoundPlan, BoundRun};
+use plan::{BoundPlan, BoundRun, Severity};
 use serde::{Deserialize, Serialize};
 
 /// The clock of whoever leads an execution. Its times are nanoseconds since a moment of its own.
@@ -107,8 +107,9 @@ pub trait Host {
     /// From now on these streams of the run issue nothing; with failed ones end those that end with them.
     fn retire(&mut self, streams: &[usize], have_failed: bool);
 
-    /// Nothing more is asked of it. What whoever leads does of this by itself is not told.
-    fn leave(&mut self) -> Left {
+    /// Nothing more is asked of it: what it made is left as it is to be left. `is_whole` where all runs came to their end
+    /// without a failure.
+    fn leave(&mut self, _is_whole: bool) -> Left {
         Left::default()
     }
 }
@@ -116,10 +117,25 @@ pub trait Host {
 /// What a machine has to say when it is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Left {
-    /// Lines for the user, each with its severity in front.
-    pub notes: Vec<String>,
+    /// What the user should know.
+    pub notes: Vec<(Severity, String)>,
     /// Why the first target was refused at whose path something else stood than was examined.
     pub refused: Option<String>,
+    /// Why what was filled is not what stands at its path.
+    pub displaced: Option<String>,
+    /// What was to be filled, where that was asked for and nothing failed.
+    pub fills: Vec<Filled>,
+}
+
+/// A target that was to be filled, and what a look at it has found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filled {
+    /// For messages: its name with its path.
+    pub target: String,
+    pub bytes: u64,
+    pub is_whole: bool,
+    /// In words.
+    pub found: String,
 }
 
 /// What a machine says to a question.

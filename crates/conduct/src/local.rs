@@ -1,7 +1,8 @@
 //! This machine as a [`Host`].
 use crate::heartbeat::Heartbeat;
 use crate::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Prepared, SetPoint,
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Left, Prepared,
+    SetPoint,
 };
 use door::Grants;
 use engine::{
@@ -43,6 +44,18 @@ pub trait OperationSink: Send {
     fn end_run(&mut self, run: RunId, lost: u64);
 }
 
+/// What is done around the runs of a machine: whoever grants it what it may touch knows what is to be kept of that.
+pub trait Keeper {
+    /// The first run is about to be set up: from now on targets may be written.
+    fn begin(&mut self);
+
+    /// A run has ended, and what it was to write is written.
+    fn end_run(&mut self, run: RunId);
+
+    /// Nothing is written any more. With `is_stuck` operations are still out, and no target may be touched.
+    fn leave(&mut self, is_whole: bool, is_stuck: bool) -> Left;
+}
+
 /// The machine that this process runs on.
 pub struct LocalHost {
     config: EngineConfig,
@@ -54,6 +67,7 @@ pub struct LocalHost {
     heartbeat: Option<Heartbeat>,
     /// When an interval was read last, by the clock.
     collected_ns: u64,
+    run: Option<RunId>,
     /// Why there is no session.
     refusal: Option<HostError>,
     open: Option<OpenTargets>,
@@ -69,6 +83,10 @@ pub struct LocalHost {
     lead: LocalLead,
     operations: Option<Arc<Mutex<Box<dyn OperationSink>>>>,
     logging: Option<Logging>,
+    keeper: Option<Box<dyn Keeper + Send>>,
+    has_begun: bool,
+    /// Whether operations of the last run were still out at its end, or a file did not close.
+    is_stuck: bool,
 }
 
 /// The thread that hands single operations of a run to their sink.
@@ -97,24 +115,24 @@ impl Default for CommandSettings {
 /// The clock and the commands of this machine, for an execution that it leads.
 #[derive(Clone, Debug)]
 pub struct LocalLead {
-    config: EngineConfig,
+    clock: sys::clock::Clock,
     commands: CommandSettings,
 }
 
 impl LocalLead {
     /// With the clock of the engine.
-    pub fn new(config: EngineConfig, commands: CommandSettings) -> Self {
-        Self { config, commands }
+    pub fn new(clock: sys::clock::Clock, commands: CommandSettings) -> Self {
+        Self { clock, commands }
     }
 }
 
 impl Clock for LocalLead {
     fn now_ns(&self) -> u64 {
-        self.config.clock.now_ns()
+        self.clock.now_ns()
     }
 
     fn unix_ns(&self, at_ns: u64) -> u64 {
-        self.config.clock.unix_ns(at_ns)
+        self.clock.unix_ns(at_ns)
     }
 
     fn wait_until(&mut self, until_ns: u64, control: &Control) {
@@ -123,9 +141,7 @@ impl Clock for LocalLead {
             if now_ns >= until_ns || control.is_stopping() {
                 return;
             }
-            self.config
-                .clock
-                .sleep_until(until_ns.min(now_ns + LOOK_NS));
+            self.clock.sleep_until(until_ns.min(now_ns + LOOK_NS));
         }
     }
 }
@@ -163,6 +179,7 @@ impl LocalHost {
             start_ns: 0,
             heartbeat: None,
             collected_ns: 0,
+            run: None,
             refusal: None,
             open: None,
             reopened: None,
@@ -170,10 +187,20 @@ impl LocalHost {
             drain_ns: DRAIN_NS,
             close_error: None,
             generations: Generations::default(),
-            lead: LocalLead::new(config, CommandSettings::default()),
+            lead: LocalLead::new(config.clock, CommandSettings::default()),
             operations: None,
             logging: None,
+            keeper: None,
+            has_begun: false,
+            is_stuck: false,
         }
+    }
+
+    /// Tells `keeper` when runs begin and end.
+    #[must_use]
+    pub fn with_keeper(mut self, keeper: Box<dyn Keeper + Send>) -> Self {
+        self.keeper = Some(keeper);
+        self
     }
 
     /// Hands single operations to `sink`.
@@ -235,6 +262,7 @@ impl LocalHost {
         };
         self.reopened = open.reopened(run);
         let shares = point.shares_pct.as_deref();
+        self.run = Some(run.id);
         let session = Session::prepare(
             plan,
             run,
@@ -378,6 +406,10 @@ impl Commands for LocalHost {
 impl Host for LocalHost {
     fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
         self.session = None;
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        if let Some(keeper) = self.keeper.as_mut().filter(|_| is_first) {
+            keeper.begin();
+        }
         self.refusal = self.set_up(plan, run, point).err();
     }
 
@@ -444,6 +476,10 @@ impl Host for LocalHost {
             true => leave_open(self.open.take()),
             false => drained.is_unclosed = !self.close(control),
         }
+        self.is_stuck = drained.has_given_up();
+        if let (Some(keeper), Some(run)) = (&mut self.keeper, self.run) {
+            keeper.end_run(run);
+        }
         Answer::Told(Ended {
             last: HostInterval {
                 collected,
@@ -488,6 +524,16 @@ impl Host for LocalHost {
 
     fn retire(&mut self, streams: &[usize], have_failed: bool) {
         self.session().retire(streams, have_failed);
+    }
+
+    fn leave(&mut self, is_whole: bool) -> Left {
+        let Some(mut keeper) = self.keeper.take().filter(|_| self.has_begun) else {
+            return Left::default();
+        };
+        // A run that was cut off may still write.
+        self.session = None;
+        leave_open(self.open.take());
+        keeper.leave(is_whole, self.is_stuck)
     }
 }
 

@@ -1,15 +1,21 @@
 //! A machine's half of a run: what its targets are, what they hold, whether they may be written, and whether it gives what
 //! runs take of it. Binding is not its part: a plan is bound by who leads, over the facts of every machine. Read
-//! [`Approach`] first; [`crate::LocalHost`] carries out what was granted.
+//! [`Machine`] first, which every machine is asked through, and then [`Approach`]; [`crate::LocalHost`] carries out what was
+//! granted.
 mod room;
+mod steps;
+
+pub use steps::{
+    Examined, Machine, Order, Ready, Reason, ReasonKind, Refusal, States, StatesOfRun,
+};
 
 use door::{Door, Grants};
 use engine::BackendKind;
 use host::guard::{Examination, Overwrite, Refused, Request};
 use host::{Storage, SysRoot};
 use plan::{
-    Access, Alignment, BoundPlan, Facts, FoundKind, Owner, Plan, RunId, SizeRule, Target,
-    TargetFacts, TargetId, TargetKind,
+    Access, Alignment, BoundPlan, Diagnostic, Facts, FoundKind, Owner, Plan, RunId, SizeRule,
+    Target, TargetFacts, TargetId, TargetKind,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -135,6 +141,21 @@ fn is_kept_elsewhere(plan: &BoundPlan, target: &Target) -> bool {
         known.reach.as_ref().map(|reach| reach.system.as_str())
     };
     target.kind != TargetKind::Device || system(&target.host) == system(&first.host)
+}
+
+/// What this build cannot carry out, as diagnostics without a place.
+pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
+    let loads = plan.runs.iter().map(|id| &plan.plan.spec(*id).load);
+    let mut found: Vec<String> = loads.filter_map(engine::unsupported_load).collect();
+    let runs = plan.distinct_runs().into_iter();
+    found.extend(runs.flat_map(|id| engine::unsupported(&plan.run(id))));
+    found.sort();
+    found.dedup();
+    let error = |what: &String| {
+        let message = format!("{what}: not built yet");
+        Diagnostic::error("fathom-0001", message)
+    };
+    found.iter().map(error).collect()
 }
 
 /// Looks whether the host gives what runs take of it beside their I/O.

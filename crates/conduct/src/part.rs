@@ -1,5 +1,5 @@
 //! The part of a run that one of several hosts carries out, under the names that the whole run has for it.
-use crate::{Answer, Clock, Control, Host, HostError, Prepared, SetPoint};
+use crate::{Answer, Clock, Control, Host, HostError, Left, Prepared, SetPoint};
 use measure::{
     Collected, DataFigures, Ended, EngineSample, Failures, HostId, HostInterval, Outstanding,
     PoolSample, StreamSample,
@@ -47,10 +47,6 @@ impl<H> Part<H> {
             host,
             places: Places::default(),
         }
-    }
-
-    pub fn into_machine(self) -> H {
-        self.machine
     }
 }
 
@@ -246,6 +242,10 @@ impl<H: Host> Host for Part<H> {
         if !mine.is_empty() {
             self.machine.retire(&mine, have_failed);
         }
+    }
+
+    fn leave(&mut self, is_whole: bool) -> Left {
+        self.machine.leave(is_whole)
     }
 }
 

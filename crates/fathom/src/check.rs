@@ -3,11 +3,9 @@ mod text;
 
 use crate::arguments::{CheckOptions, Common};
 use crate::exit::{Exit, fail};
-use crate::hosts::Judging;
-use crate::launch::planned_seconds;
+use crate::launch::{self, planned_seconds};
 use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
-use crate::refusals::UnusedWords;
 use crate::seed::Seeds;
 use crate::standing::{self, Passed};
 use crate::{hosts, lints, machine, plan_file, refusals, render};
@@ -27,6 +25,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Stands in for the size of a device that is not here.
 const STAND_IN_BYTES: u64 = 1 << 40;
@@ -133,7 +132,7 @@ pub(crate) enum StandIn {
 /// What was found out about the machine.
 #[derive(Default)]
 struct Looked {
-    plan: Option<BoundPlan>,
+    plan: Option<Arc<BoundPlan>>,
     stand_ins: Vec<StandIn>,
     refused: Option<Refused>,
     /// By the standing list.
@@ -174,8 +173,8 @@ pub fn main(options: &CheckOptions) -> Exit {
     }
     let (joined, told) = match joined {
         None => (None, None),
-        Some(Ok((bound, found))) => (Some(Exit::Fine), Some(Looked::told(bound, found))),
-        Some(Err(refused)) => (Some(refused.exit), Some(Looked::refused(&refused))),
+        Some(Ok((exit, looked))) => (Some(exit), Some(looked)),
+        Some(Err(exit)) => (Some(exit), Some(Looked::default())),
     };
     let looked = match (told, plan) {
         (Some(told), _) => Ok(told),
@@ -192,7 +191,7 @@ pub fn main(options: &CheckOptions) -> Exit {
     let diagnostics = all_diagnostics(&reading, &looked);
     let has_errors = !diagnostics.iter().all(is_no_error) || looked.has_unusable();
     if let (Some(path), Some(refused), None) = (&options.write_overwrite, &looked.refused, &joined)
-        && let Err(reason) = write_words(path, refused, &reading, looked.plan.as_ref())
+        && let Err(reason) = write_words(path, refused, &reading, looked.plan.as_deref())
     {
         errln!("error: {reason}");
         return Exit::Usage;
@@ -233,7 +232,7 @@ fn read(options: &CheckOptions) -> Result<(Reading, LintSelection), String> {
 
 impl Looked {
     /// What hosts have told of their targets.
-    fn told(bound: BoundPlan, diagnostics: Vec<Diagnostic>) -> Self {
+    fn told(bound: Arc<BoundPlan>, diagnostics: Vec<Diagnostic>) -> Self {
         let hosts = plan::counted(bound.plan.hosts.len() as u64, "host");
         errln!("{hosts} told, and nothing stands against the job there");
         Self {
@@ -249,55 +248,51 @@ impl Looked {
         let refusals = self.refused.iter().flat_map(|refused| &refused.refusals);
         refusals.into_iter().any(refusals::is_unusable)
     }
-
-    /// What was told already is for programs that read the rest.
-    fn refused(refused: &hosts::Refused) -> Self {
-        let lines = refused.lines.iter();
-        Self {
-            diagnostics: lines
-                .map(|line| Diagnostic::error("fathom-0001", line.clone()))
-                .collect(),
-            ..Self::default()
-        }
-    }
 }
 
 /// Asks all hosts what stands against the job there, without any I/O.
-fn connect(
-    options: &CheckOptions,
-    plan: &Plan,
-    reading: &Reading,
-) -> Result<(BoundPlan, Vec<Diagnostic>), hosts::Refused> {
+fn connect(options: &CheckOptions, plan: &Plan, reading: &Reading) -> Result<(Exit, Looked), Exit> {
+    let failed = |exit: Exit, message: String| fail(exit, &message);
     let sources = &reading.sources;
-    let judging = Judging {
-        language: reading.language(),
-        results: Some(&options.output),
-    };
     let common = Common {
         fleet: options.fleet.clone(),
         lints: options.lints.clone(),
         ..Common::default()
     };
-    let judging = (judging, &mut UnusedWords::Refused);
-    let refused = match hosts::settle(plan, &common, sources, judging) {
-        Ok((bound, fleet)) => return Ok((bound, fleet.found)),
+    let asked = launch::asked(&common, reading.language(), Some(&options.output));
+    let asked = asked.map_err(|message| failed(Exit::Usage, message))?;
+    let machines = hosts::reach(plan, &common);
+    let machines = machines.map_err(|message| failed(Exit::Failed, message))?;
+    let refused = match fleet::settle::settle(plan, machines, &asked) {
+        Ok(settled) => return Ok((Exit::Fine, Looked::told(settled.plan, settled.found))),
         Err(refused) => refused,
     };
+    refusals::print(&refused, sources);
+    let reasons = refused.reasons.iter();
     if let Some(path) = &options.write_overwrite {
-        let text: String = refused
-            .words
-            .iter()
-            .map(|word| format!("{word}\n"))
-            .collect();
+        let words = reasons
+            .clone()
+            .filter_map(|(_, reason)| reason.word.as_ref());
+        let text: String = words.map(|word| format!("{word}\n")).collect();
         let outputs = Outputs::beside(plan, outputs::inputs(sources, &[]));
         let written = outputs.check(path, Opening::Replace).and_then(|()| {
             let mut file = outputs.open_named(path, Opening::Replace)?;
             let written = file.write_all(text.as_bytes());
             written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
         });
-        written.map_err(|message| fail(Exit::Usage, &message))?;
+        written.map_err(|message| failed(Exit::Usage, message))?;
     }
-    Err(refused)
+    // What was told already is for programs that read the rest.
+    let told = reasons.map(|(host, reason)| {
+        let text = refusals::reason_text(host.as_deref(), reason);
+        let text = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
+        Diagnostic::error("fathom-0001", text)
+    });
+    let looked = Looked {
+        diagnostics: refused.diagnostics.iter().cloned().chain(told).collect(),
+        ..Looked::default()
+    };
+    Ok((refusals::exit(&refused, Exit::Usage), looked))
 }
 
 fn write_words(
@@ -407,7 +402,7 @@ fn look_at_bound(
     let mut overwrite = Overwrite::default();
     let passed = standing::let_pass(&bound.plan, &examinations, &mut overwrite)?;
     let refused = host::guard::judge(&examinations, &overwrite).err();
-    let mut diagnostics = machine::not_built(&bound);
+    let mut diagnostics = conduct::machine::not_built(&bound);
     diagnostics.extend(without_size(&bound, &stand_ins));
     match machine::backend(&bound, None) {
         Ok(choice) => {
@@ -426,7 +421,7 @@ fn look_at_bound(
         Err(message) => diagnostics.push(Diagnostic::note("fathom-0001", message)),
     }
     Ok(Looked {
-        plan: Some(bound),
+        plan: Some(Arc::new(bound)),
         stand_ins,
         refused,
         passed,
@@ -449,7 +444,7 @@ fn without_size(bound: &BoundPlan, stand_ins: &[StandIn]) -> Vec<Diagnostic> {
     ids.filter(lacks)
         .map(|id| Diagnostic {
             severity: Severity::Warning,
-            ..machine::misfit(&BindError::size_unknown(bound.plan.target(id)))
+            ..BindError::size_unknown(bound.plan.target(id)).diagnostic()
         })
         .collect()
 }

@@ -30,15 +30,15 @@ impl Descriptors {
         beyond: 0,
     };
 
-    /// Says that files will be opened again and again, which takes time of the runs.
-    pub fn tell(&self) {
-        if self.beyond > 0 {
-            errln!(
-                "note: {} files are more than may be open at a time (about {}): they are opened when an I/O needs them, which lowers the rate of runs; raise `ulimit -n`",
+    /// That files will be opened again and again, which takes time of the runs.
+    pub fn note(&self) -> Option<String> {
+        (self.beyond > 0).then(|| {
+            format!(
+                "{} files are more than may be open at a time (about {}): they are opened when an I/O needs them, which lowers the rate of runs; raise `ulimit -n`",
                 self.beyond,
                 self.for_runs
-            );
-        }
+            )
+        })
     }
 }
 

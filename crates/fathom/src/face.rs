@@ -8,11 +8,10 @@ pub use neutral::Neutral;
 pub use vdbench::Vdbench;
 
 use crate::exit::Exit;
-use crate::fill::Fill;
 use crate::outputs::Outputs;
 use crate::trace::Topics;
 use crate::trigger::Trigger;
-use conduct::{Outcome, SinkError};
+use conduct::{Filled, Outcome, SinkError};
 use measure::{Event, ExecutionStarted};
 use plan::{BoundPlan, Plan};
 use report::Conclusion;
@@ -35,8 +34,8 @@ pub struct Ended<'a> {
     pub folder: Option<&'a Path>,
     pub conclusion: &'a Conclusion,
     pub seed: u64,
-    /// What the runs were to fill, to be looked at; empty where that was not asked.
-    pub fills: &'a [Fill],
+    /// What the runs were to fill, and what was found of it; empty where that was not asked.
+    pub fills: &'a [Filled],
     pub are_outputs_whole: bool,
 }
 

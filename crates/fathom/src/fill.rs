@@ -149,21 +149,27 @@ pub fn are_in_place(plan: &BoundPlan, fills: &[Fill], grants: &Grants) -> Result
     Ok(())
 }
 
+/// Looks whether all of it was written, and says it in words.
+pub fn found(fill: &Fill) -> conduct::Filled {
+    let found = look(fill);
+    conduct::Filled {
+        target: plan::target_text(&fill.name, &fill.path).to_string(),
+        bytes: fill.extent.1 - fill.extent.0,
+        is_whole: found.is_whole(),
+        found: found.to_string(),
+    }
+}
+
 /// Says of each whether all of it was written; whether it was so of all.
-pub fn tell(fills: &[Fill]) -> bool {
-    let mut are_whole = true;
-    for fill in fills {
-        let found = look(fill);
-        let name = plan::target_text(&fill.name, &fill.path);
-        if found.is_whole() {
-            let bytes = Bytes(fill.extent.1 - fill.extent.0);
-            errln!("filled: {name}: {bytes}, synced; {found}");
-        } else {
-            errln!("warning: {name} is not filled: {found}");
-            are_whole = false;
+pub fn tell(fills: &[conduct::Filled]) -> bool {
+    for one in fills {
+        let (target, found) = (&one.target, &one.found);
+        match one.is_whole {
+            true => errln!("filled: {target}: {}, synced; {found}", Bytes(one.bytes)),
+            false => errln!("warning: {target} is not filled: {found}"),
         }
     }
-    are_whole
+    fills.iter().all(|one| one.is_whole)
 }
 
 /// Looks whether all of it was written.

@@ -3,7 +3,8 @@
 mod watch;
 
 use crate::host_list::Launcher;
-use fleet::{PipeLine, Refusal};
+use conduct::machine::Refusal;
+use fleet::PipeLine;
 use plan::{PlanHost, Reach};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
@@ -104,10 +105,7 @@ pub fn join(
     binary: &Binary,
     way: &Way,
 ) -> Result<Joined, Refusal> {
-    let refused = |text: String| Refusal {
-        lines: vec![text],
-        ..Refusal::default()
-    };
+    let refused = |text: String| Refusal::misfit(text);
     let Some(reach) = &host.reach else {
         let mut command = Command::new("/proc/self/exe");
         command.arg("agent");
@@ -197,10 +195,7 @@ impl Question {
 
 /// Asks a host.
 pub fn ask(host: &PlanHost, question: &Question, way: &Way) -> Result<Told, Refusal> {
-    let refused = |text: String| Refusal {
-        lines: vec![text],
-        ..Refusal::default()
-    };
+    let refused = |text: String| Refusal::misfit(text);
     let Some(reach) = &host.reach else {
         return Ok(Told::default());
     };

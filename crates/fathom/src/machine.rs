@@ -4,7 +4,7 @@ use crate::room;
 use engine::{BackendChoice, BackendKind, Backends, EngineConfig, WorkerRule};
 use host::Storage;
 use measure::ExecutionTarget;
-use plan::{BindError, BoundPlan, Diagnostic, Facts, Origin, Plan, RunId, RunKind, TargetId, bind};
+use plan::{BindError, BoundPlan, Diagnostic, Facts, Plan, RunId, RunKind, TargetId, bind};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -23,54 +23,7 @@ pub fn is_device(path: &Path) -> bool {
 
 /// Binds a plan; misfits become diagnostics at the words that caused them.
 pub fn bind_to(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<Diagnostic>> {
-    bind(plan, facts).map_err(|errors| errors.iter().map(misfit).collect())
-}
-
-/// A misfit at the words that caused it.
-pub fn misfit(error: &BindError) -> Diagnostic {
-    let diagnostic = Diagnostic::error(error.code(), error.to_string());
-    // What is at a path shows at the path itself, which the message names with the way out.
-    let label = match error {
-        BindError::NotUsable { .. } => "",
-        _ => "defined here",
-    };
-    let diagnostic = match error.origin() {
-        Origin::Written(span) => diagnostic.at(*span, label),
-        _ => diagnostic,
-    };
-    match error {
-        BindError::SizeUnknown { .. } => {
-            diagnostic.with_help("give a size, so that the file can be made")
-        }
-        BindError::DeviceTooSmall { .. } => {
-            diagnostic.with_help("lower the size, or leave it out to use all of the target")
-        }
-        BindError::DeviceMissing { .. } => {
-            diagnostic.with_help("check the path and the permissions")
-        }
-        BindError::NotOurs { .. } => diagnostic.with_help(
-            "use another folder or other files, which are then made first, or remove them yourself",
-        ),
-        BindError::Misaligned { .. } => {
-            diagnostic.with_help("use a multiple of that, or leave out direct I/O")
-        }
-        _ => diagnostic,
-    }
-}
-
-/// What this build cannot carry out, as diagnostics without a place.
-pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
-    let loads = plan.runs.iter().map(|id| &plan.plan.spec(*id).load);
-    let mut found: Vec<String> = loads.filter_map(engine::unsupported_load).collect();
-    let runs = plan.distinct_runs().into_iter();
-    found.extend(runs.flat_map(|id| engine::unsupported(&plan.run(id))));
-    found.sort();
-    found.dedup();
-    let error = |what: &String| {
-        let message = format!("{what}: not built yet");
-        Diagnostic::error("fathom-0001", message)
-    };
-    found.iter().map(error).collect()
+    bind(plan, facts).map_err(|errors| errors.iter().map(BindError::diagnostic).collect())
 }
 
 /// Chooses the backend, trying what the kernel gives only where it would be used. What the user

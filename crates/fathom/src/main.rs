@@ -27,6 +27,7 @@ mod fio_face;
 mod fio_operations;
 mod fio_report;
 mod foreign_text;
+mod here;
 mod host_list;
 mod hosts;
 mod import;

@@ -116,7 +116,8 @@ fn refuse(message: &str) -> Exit {
 }
 
 fn judge(fills: &[Fill], exit: Exit) -> Exit {
-    if fill::tell(fills) {
+    let found: Vec<_> = fills.iter().map(fill::found).collect();
+    if fill::tell(&found) {
         exit
     } else {
         Exit::Failed

@@ -1,11 +1,10 @@
 //! Which targets of an execution get a record of what was written, so that the next one knows data
 //! that carry no mark (`host::guard::written`).
-use conduct::{Outcome, planned_ns};
+use conduct::planned_ns;
 use door::{DoorError, Grants, Purpose, waiting};
 use host::SysRoot;
 use host::guard::Examination;
 use host::guard::written::{self, Known, Law, Part, Written};
-use measure::FinishReason;
 use plan::{
     Access, AddressOrder, BoundPlan, BoundRegion, BoundRun, BoundStream, CheckMethod, Generator,
     OpSource, PatternAnchor, PatternMarks, SequentialStart, Stream, TargetId,
@@ -95,7 +94,7 @@ impl Records {
         self.targets.is_empty()
     }
 
-    /// Writes the records, once nothing is written any more.
+    /// Writes the records, once nothing is written any more. `is_whole` where all that was to be written was.
     ///
     /// # Errors
     /// The targets without one, which have to be named next time, and why.
@@ -103,15 +102,8 @@ impl Records {
         &self,
         root: &SysRoot,
         grants: &Grants,
-        outcome: &Outcome,
+        is_whole: bool,
     ) -> Result<(), Vec<(PathBuf, io::Error)>> {
-        // What is still out may change anything, and reading may never come to an end.
-        if outcome.left_outstanding {
-            return Ok(());
-        }
-        let is_whole = outcome.reason == FinishReason::Complete
-            && outcome.errors == 0
-            && outcome.streams_failed == 0;
         let failed = |one: &Recorded| {
             let kept = waiting::on(&one.path, || one.keep(root, grants, is_whole));
             let error = kept.err()?;
@@ -121,15 +113,6 @@ impl Records {
         match failures.is_empty() {
             true => Ok(()),
             false => Err(failures),
-        }
-    }
-}
-
-impl Records {
-    /// As after an execution of which nobody knows how it ended: what may have been written is kept.
-    pub fn keep_parts(&self, root: &SysRoot, grants: &Grants) {
-        for one in &self.targets {
-            let _ = waiting::on(&one.path, || one.keep(root, grants, false));
         }
     }
 }

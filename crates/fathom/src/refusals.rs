@@ -1,8 +1,10 @@
 //! What the guard refuses, in words of the user.
-use crate::exit::{Exit, fail};
+use crate::exit::Exit;
 use crate::render;
-use host::guard::{Finding, Refusal, Refused};
-use plan::{BoundPlan, Bytes, Preparation};
+use conduct::machine::{self, Reason, ReasonKind};
+use fleet::settle::Refused;
+use host::guard::{self, Finding, Refusal};
+use plan::{BoundPlan, Bytes, Preparation, SourceMap};
 
 /// What becomes of words of `--overwrite` that name no target of a job: most likely they are mistyped.
 pub enum UnusedWords {
@@ -11,50 +13,102 @@ pub enum UnusedWords {
     Collected(Option<Vec<String>>),
 }
 
-impl UnusedWords {
-    /// All of them, once the targets were examined.
-    ///
-    /// # Errors
-    /// The exit code, after the first word was refused.
-    pub fn take(&mut self, words: Vec<String>) -> Result<(), Exit> {
-        match self {
-            Self::Collected(collected) => *collected = Some(words),
-            Self::Refused => {
-                if let Some(word) = words.first() {
-                    let message = format!("`--overwrite {word}` names no target of this job");
-                    return Err(fail(Exit::Usage, &message));
-                }
-            }
+/// What the guard of one machine refuses. A word has the host in front where there are several.
+pub fn reasons(refused: &guard::Refused, plan: &BoundPlan, host: Option<&str>) -> Vec<Reason> {
+    let targets = refused.refusals.iter().map(|one| {
+        let mut one = one.clone();
+        if let (Some(host), Some(word)) = (host, &mut one.word) {
+            *word = format!("{host}:{word}");
         }
-        Ok(())
-    }
+        let mut findings = one.findings.iter();
+        Reason {
+            kind: match is_unusable(&one) {
+                true if findings.all(Finding::is_lack_of_right) => ReasonKind::LacksRight,
+                true => ReasonKind::Unusable,
+                false => ReasonKind::Protected,
+            },
+            text: refusal_text(&one, plan).trim_end().to_owned(),
+            word: one.word,
+        }
+    });
+    let rooms = refused.no_space.iter().map(|one| Reason {
+        kind: ReasonKind::NoRoom,
+        text: format!("error: {one}"),
+        word: None,
+    });
+    targets.chain(rooms).collect()
 }
 
-/// Says for each refused target what was found and what to do.
-pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
+/// Says what the guard of this machine refuses.
+pub fn print_refusal(refused: &guard::Refused, plan: &BoundPlan) {
+    let reasons = reasons(refused, plan, None).into_iter();
+    print_reasons(&reasons.map(|reason| (None, reason)).collect::<Vec<_>>());
+}
+
+/// Says everything that stands against a job on its machines.
+pub fn print(refused: &Refused, sources: &SourceMap) {
+    render::print(&refused.diagnostics, sources);
+    print_reasons(&refused.reasons);
+}
+
+/// Says what keeps hosts from being asked, and gives the code.
+pub fn told(refusals: &[(String, machine::Refusal)]) -> Exit {
+    let reasons = refusals.iter().flat_map(|(host, refusal)| {
+        let reasons = refusal.reasons.iter();
+        reasons.map(|reason| (Some(host.clone()), reason.clone()))
+    });
+    print_reasons(&reasons.collect::<Vec<_>>());
+    Exit::Usage
+}
+
+fn print_reasons(reasons: &[(Option<String>, Reason)]) {
     let mut kinds = render::Kinds::default();
-    for refusal in &refused.refusals {
-        let kind = match is_unusable(refusal) {
-            true => "targets that cannot be used",
-            false => {
+    for (host, reason) in reasons {
+        let kind = match reason.kind {
+            ReasonKind::Misfit => "reasons",
+            ReasonKind::Unusable | ReasonKind::LacksRight => "targets that cannot be used",
+            ReasonKind::Protected => {
                 "refused targets; `fathom check --write-overwrite FILE` writes the words for all"
             }
+            ReasonKind::NoRoom => "file systems without room",
         };
-        let text = refusal_text(refusal, plan);
+        let text = reason_text(host.as_deref(), reason);
         if kinds.shows(kind, &text) {
-            err!("{text}");
-        }
-    }
-    for no_space in &refused.no_space {
-        let text = format!("error: {no_space}");
-        if kinds.shows("file systems without room", &text) {
-            errln!("{text}");
+            err!("{text}\n");
         }
     }
     kinds.tell_left_out();
 }
 
-pub fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
+/// With the host in each line that begins a sentence. The last one is the error.
+pub fn reason_text(host: Option<&str>, reason: &Reason) -> String {
+    let host = host.map_or_else(String::new, |host| format!("host `{host}`: "));
+    let count = reason.text.lines().count();
+    let line = |(number, line): (usize, &str)| match line.strip_prefix("error: ") {
+        Some(rest) => format!("error: {host}{rest}"),
+        None if count == 1 => format!("error: {host}{line}"),
+        None if number == 0 => format!("{host}{line}"),
+        None => line.to_owned(),
+    };
+    let lines: Vec<String> = reason.text.lines().enumerate().map(line).collect();
+    lines.join("\n")
+}
+
+/// The code of a job that is refused: one that the guard refuses counts more than one that does not fit. `without_rights`
+/// where nothing but rights is lacking.
+pub fn exit(refused: &Refused, without_rights: Exit) -> Exit {
+    let mut kinds = refused.reasons.iter().map(|(_, reason)| reason.kind);
+    if kinds.clone().any(ReasonKind::is_guard) {
+        return Exit::Guard;
+    }
+    let lacks_rights = !refused.reasons.is_empty() && refused.diagnostics.is_empty();
+    match lacks_rights && kinds.all(|kind| kind == ReasonKind::LacksRight) {
+        true => without_rights,
+        false => Exit::Usage,
+    }
+}
+
+fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
     let name = plan::target_text(&plan.plan.target(refusal.target).name, &refusal.path);
     if let Some(short) = short_file_text(refusal, plan) {
         return report::shown::message(&format!("error: {name} {short}")).into_owned() + "\n";

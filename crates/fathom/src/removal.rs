@@ -1,12 +1,12 @@
 //! Files that an execution made and was asked to take away again.
 use door::{Grants, RemoveError};
-use plan::{BoundPlan, TargetKind};
+use plan::{BoundPlan, Severity, TargetKind};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Removes the files that the plan names, as far as this execution has made them: what was there before, and what took
 /// the place of ours, stays and is named in lines for the user.
-pub fn remove_made(plan: &BoundPlan, grants: &Grants) -> Vec<String> {
+pub fn remove_made(plan: &BoundPlan, grants: &Grants) -> Vec<(Severity, String)> {
     let mut told = Vec::new();
     let asked: BTreeSet<_> = plan.plan.steering.remove_made.iter().copied().collect();
     for id in asked {
@@ -24,14 +24,21 @@ pub fn remove_made(plan: &BoundPlan, grants: &Grants) -> Vec<String> {
     told
 }
 
-fn text(path: &Path, reason: &RemoveError) -> Option<String> {
+fn text(path: &Path, reason: &RemoveError) -> Option<(Severity, String)> {
     let path = path.display();
     match reason {
         RemoveError::Gone => None,
-        RemoveError::NotOurs => Some(format!(
-            "note: `{path}` is left in place: it was there before"
+        RemoveError::NotOurs => Some((
+            Severity::Warning,
+            format!("`{path}` is left in place: it was there before"),
         )),
-        RemoveError::Io(error) => Some(format!("warning: `{path}` cannot be removed: {error}")),
-        reason => Some(format!("warning: `{path}` is left in place: {reason}")),
+        RemoveError::Io(error) => Some((
+            Severity::Warning,
+            format!("`{path}` cannot be removed: {error}"),
+        )),
+        reason => Some((
+            Severity::Warning,
+            format!("`{path}` is left in place: {reason}"),
+        )),
     }
 }

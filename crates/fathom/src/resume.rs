@@ -1,6 +1,5 @@
 //! `--resume`: an execution that was interrupted goes on at its first run that is not finished, in
 //! its own result file. Read [`Earlier`] first.
-use crate::launch::Settled;
 use crate::results::result_file;
 use crate::sinks::Sinks;
 use conduct::Done;
@@ -165,7 +164,7 @@ impl Earlier {
     }
 
     /// The same of what is found on the machine.
-    pub fn machine_differences(&self, settled: &Settled, now: &ExecutionStarted) -> Vec<String> {
+    pub fn machine_differences(&self, plan: &BoundPlan, now: &ExecutionStarted) -> Vec<String> {
         let mut found = Vec::new();
         let mut differ = |what: &str, then: &str, now: &str| {
             if then != now {
@@ -197,7 +196,7 @@ impl Earlier {
                 differ(&what("the WWN"), &then.wwn, &now.wwn);
             }
         }
-        found.extend(lost_files(&settled.plan, self.done.runs() as usize));
+        found.extend(lost_files(plan, self.done.runs() as usize));
         shortened(found)
     }
 

@@ -1,11 +1,7 @@
 //! What the caller's standing list lets pass: found before a run, told, and kept with the result.
-use crate::exit::Exit;
-use crate::sinks::Sinks;
-use conduct::SinkError;
 use host::SysRoot;
 use host::guard::{Examination, LetPass, Overwrite, Standing, StandingPlaces};
-use measure::{Event, Remark};
-use plan::{Plan, Severity, TargetId};
+use plan::{Plan, TargetId};
 use std::collections::BTreeMap;
 
 /// Targets that a line on the console names.
@@ -29,32 +25,6 @@ struct PassedLine {
     word: LetPass,
     /// A name with what was found.
     targets: Vec<(TargetId, String)>,
-}
-
-/// As [`let_pass`], and says what passed where that is to be told.
-pub fn for_run(
-    plan: &Plan,
-    examinations: &[Examination],
-    overwrite: &mut Overwrite,
-    is_told: bool,
-) -> Result<Passed, Exit> {
-    match let_pass(plan, examinations, overwrite) {
-        Ok(passed) => {
-            for told in passed
-                .doubt
-                .iter()
-                .chain(&passed.told())
-                .filter(|_| is_told)
-            {
-                errln!("note: {told}");
-            }
-            Ok(passed)
-        }
-        Err(message) => {
-            errln!("error: {message}");
-            Err(Exit::Usage)
-        }
-    }
 }
 
 /// Adds what the list of the caller names to what may be overwritten.
@@ -144,21 +114,8 @@ impl Passed {
             .collect()
     }
 
-    /// Whoever reads the result later has not seen the list.
-    pub fn record(&self, unix_ns: u64, sinks: &mut Sinks) -> Result<(), SinkError> {
-        for message in self.messages() {
-            sinks.take_quietly(&Event::Remark(Remark {
-                run: None,
-                unix_ns,
-                severity: Severity::Note,
-                code: "standing-overwrite".to_owned(),
-                message,
-            }))?;
-        }
-        Ok(())
-    }
-
-    fn messages(&self) -> Vec<String> {
+    /// For whoever reads the result later and has not seen the list.
+    pub fn messages(&self) -> Vec<String> {
         let message = |line: &PassedLine| {
             let targets: Vec<&str> = line.targets.iter().map(|(_, text)| text.as_str()).collect();
             format!(

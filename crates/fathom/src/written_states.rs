@@ -1,7 +1,7 @@
 //! What jobs of fio have written, kept in files for later runs that check only that.
 use crate::outputs::{Outputs, Own};
+use conduct::machine::{States, StatesOfRun};
 use engine::Generations;
-use fleet::{States, StatesOfRun};
 use lang::fio::{state_name, state_text};
 use measure::Event;
 use plan::{BoundPlan, BoundRun, Label, Plan, RunId, Stream};
@@ -9,23 +9,6 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// Who knows what was written.
-pub enum Source {
-    Here(Generations),
-    Hosts(States),
-}
-
-impl Source {
-    /// As files keep it, by the place of a stream; `None` for one of too many blocks.
-    fn of_run(&self, plan: &BoundPlan, run: &BoundRun) -> StatesOfRun {
-        let generations = match self {
-            Self::Hosts(states) => return states.take(),
-            Self::Here(generations) => generations,
-        };
-        written(generations, plan, run, |_| true)
-    }
-}
 
 /// What those streams of a run have written that keep it and are wanted.
 pub fn written(
@@ -51,17 +34,17 @@ fn is_saved(stream: &Stream) -> bool {
 /// Writes a file behind each run that has written with checks.
 pub struct WrittenStates<'a> {
     plan: &'a BoundPlan,
-    source: Source,
+    states: States,
     folder: PathBuf,
     outputs: Outputs,
 }
 
 impl<'a> WrittenStates<'a> {
     /// Files are made in `folder`.
-    pub fn new(plan: &'a BoundPlan, source: Source, folder: &Path, outputs: &Outputs) -> Self {
+    pub fn new(plan: &'a BoundPlan, states: States, folder: &Path, outputs: &Outputs) -> Self {
         Self {
             plan,
-            source,
+            states,
             folder: folder.to_path_buf(),
             outputs: outputs.clone(),
         }
@@ -74,10 +57,8 @@ impl<'a> WrittenStates<'a> {
         let Event::RunFinished(finished) = event else {
             return;
         };
-        let run = self
-            .plan
-            .run(self.plan.plan.of_any_pass(RunId(finished.run)));
-        let states = self.source.of_run(self.plan, &run);
+        let run = self.plan.run(RunId(finished.run));
+        let states = self.states.take();
         let streams = run.run.streams.iter().enumerate();
         for (number, stream) in streams.filter(|(_, stream)| is_saved(stream)) {
             let Some(path) = path_of(&self.plan.plan, stream, &self.folder) else {

@@ -1,11 +1,10 @@
 //! The machine at the far end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, Outlet, PipeLine};
 use crate::operations::OverLine;
-use crate::states::StatesOfRun;
-use crate::words::{Ask, Examined, Order, Ready, Records, Refusal, Tell, put_back, read, written};
+use crate::words::{Ask, Records, Tell, put_back, read, written};
+use conduct::machine::{Machine, Order, Refusal, States};
 use conduct::{Answer, Clock, Control, Host, HostError, Left, OperationSink, Part, Ticks};
-use measure::HostId;
-use plan::{Facts, Plan, RunId};
+use plan::RunId;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,47 +18,20 @@ const STILL_NS: u64 = 1_000_000_000;
 /// How long the line may be silent before the first order. Then the agent ends.
 const SILENCE_NS: u64 = 60_000_000_000;
 
-/// What an agent asks of the machine that it is on.
-pub trait Machine {
+/// A machine that this process is on.
+pub trait OnSite: Machine {
     type Host: Host + Clock;
 
-    /// What the targets of a host of the plan are here.
-    fn facts(&mut self, plan: &Plan, host: HostId) -> Facts;
-
-    /// Looks whether the machine can do its part of an order, and at the targets.
-    ///
-    /// # Errors
-    /// All that stands against it.
-    fn examine(&mut self, order: &Order) -> Result<Examined, Refusal>;
-
-    /// Grants what was examined, where these words allow it. The host tells `operations` of single ones.
-    ///
-    /// # Errors
-    /// All that stands against it.
-    fn grant(
-        &mut self,
-        order: &Order,
-        overwrite: &[String],
-        operations: Option<Box<dyn OperationSink>>,
-    ) -> Result<(Ready, Self::Host), Refusal>;
-
-    /// What streams of a run that has ended have written, as files keep it, by their places in the whole run.
-    fn states(&mut self, _order: &Order, _run: RunId) -> StatesOfRun {
-        StatesOfRun::new()
-    }
-
-    /// The first run is about to be set up.
-    fn begin(&mut self, order: &Order);
-
-    /// Nothing is asked of the host any more; the last run may have been cut off. `is_stuck` where operations are still out:
-    /// then no target is touched.
-    fn leave(&mut self, order: &Order, host: Self::Host, is_stuck: bool) -> Left;
+    /// Goes to its runs with what it has granted. Single operations come to `operations`, and what streams of a run have
+    /// written to `states`, before the end of the run is told.
+    fn into_host(self, operations: Option<Box<dyn OperationSink>>, states: States) -> Self::Host;
 }
 
 /// Does what it is asked over a line, and tells what happens.
-pub struct Agent<L, M: Machine> {
+pub struct Agent<L, M: OnSite> {
     line: L,
-    machine: M,
+    /// Until it goes to its runs.
+    machine: Option<M>,
     /// For single operations, which come on a thread of their own.
     outlet: Option<Outlet>,
     /// Of an order that is on its way.
@@ -67,9 +39,7 @@ pub struct Agent<L, M: Machine> {
     order: Option<Box<Order>>,
     host: Option<Part<M::Host>>,
     run: Option<Going>,
-    has_begun: bool,
-    /// Whether operations of the last run were still out at its end.
-    is_stuck: bool,
+    states: States,
     /// What an urgent end of a run sets.
     control: Control,
     /// When, on the clock of the host, too, where there is one.
@@ -80,7 +50,6 @@ pub struct Agent<L, M: Machine> {
 
 /// A run that was started.
 struct Going {
-    id: RunId,
     ticks: Ticks,
     start_ns: u64,
     stop_ns: u64,
@@ -99,19 +68,18 @@ impl Going {
     }
 }
 
-impl<L: Line, M: Machine> Agent<L, M> {
+impl<L: Line, M: OnSite> Agent<L, M> {
     /// An urgent end of a run is asked for by `control`.
     pub fn new(line: L, machine: M, control: Control) -> Self {
         Self {
             line,
-            machine,
+            machine: Some(machine),
             outlet: None,
             records: Records::default(),
             order: None,
             host: None,
             run: None,
-            has_begun: false,
-            is_stuck: false,
+            states: States::default(),
             control,
             heard: (Instant::now(), None),
             is_doubted: false,
@@ -177,7 +145,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
     fn take(&mut self, ask: Ask) {
         match ask {
             Ask::Facts { plan, host } => {
-                let facts = self.machine.facts(&plan, host);
+                let facts = self.ask_machine(|machine| machine.facts(&plan, host));
                 self.tell(&Tell::Facts(facts));
             }
             Ask::Records {
@@ -191,7 +159,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
             Ask::Examine(mut order) => {
                 let records = std::mem::take(&mut self.records);
                 put_back(records, Arc::make_mut(&mut order.plan));
-                let examined = self.machine.examine(&order);
+                let examined = self.ask_machine(|machine| machine.examine(&order));
                 self.order = Some(order);
                 self.tell(&Tell::Examined(examined));
             }
@@ -209,8 +177,8 @@ impl<L: Line, M: Machine> Agent<L, M> {
                 }
             }
             Ask::Alive => self.tell(&Tell::Alive),
-            Ask::Leave => {
-                let left = self.leave();
+            Ask::Leave { is_whole } => {
+                let left = self.leave(is_whole);
                 self.tell(&Tell::Left(left));
             }
             // Whoever reads the line has said so to the control already.
@@ -255,25 +223,28 @@ impl<L: Line, M: Machine> Agent<L, M> {
         }
     }
 
+    fn ask_machine<T>(
+        &mut self,
+        ask: impl FnOnce(&mut M) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        match &mut self.machine {
+            Some(machine) => ask(machine),
+            None => Err(Refusal::misfit("the host is at its runs already")),
+        }
+    }
+
     fn grant(&mut self, overwrite: &[String]) {
-        let Some(order) = &self.order else {
-            let lines = vec!["nothing was examined that could be granted".to_owned()];
-            let refusal = Refusal {
-                lines,
-                is_guard: true,
-                words: Vec::new(),
-            };
-            return self.tell(&Tell::Granted(Err(refusal)));
-        };
-        let outlet = self.outlet.as_ref();
-        let outlet = outlet.filter(|_| order.plan.plan.reporting.operations);
-        let operations = outlet.map(|outlet| OverLine::sink(outlet.clone(), order));
-        let granted = self.machine.grant(order, overwrite, operations);
-        let granted = granted.map(|(ready, host)| {
+        let ready = self.ask_machine(|machine| machine.grant(overwrite));
+        if ready.is_ok()
+            && let (Some(machine), Some(order)) = (self.machine.take(), &self.order)
+        {
+            let outlet = self.outlet.as_ref();
+            let outlet = outlet.filter(|_| order.plan.plan.reporting.operations);
+            let operations = outlet.map(|outlet| OverLine::sink(outlet.clone(), order));
+            let host = machine.into_host(operations, self.states.clone());
             self.host = Some(Part::new(host, order.host));
-            Box::new(ready)
-        });
-        self.tell(&Tell::Granted(granted));
+        }
+        self.tell(&Tell::Granted(ready.map(Box::new)));
     }
 
     fn ask_host<T>(
@@ -292,15 +263,11 @@ impl<L: Line, M: Machine> Agent<L, M> {
             let error = HostError::Refused("a run of no plan was asked for".to_owned());
             return self.tell(&Tell::Prepared(Err(error)));
         };
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.machine.begin(order);
-        }
         let run = order.plan.run(id);
         host.prepare(&order.plan, &run, point);
         let prepared = told(host.prepared());
         if prepared.is_ok() {
             self.run = Some(Going {
-                id,
                 ticks: Ticks::of(&run.run.timing),
                 start_ns: u64::MAX,
                 stop_ns: u64::MAX,
@@ -322,13 +289,9 @@ impl<L: Line, M: Machine> Agent<L, M> {
         let (number, end_ns) = (number.max(run.next), end_ns.max(run.from_ns + 1));
         let control = self.control.clone();
         let ended = self.ask_host(|host| told(host.finish(number, end_ns, &control)));
-        self.is_stuck = ended
-            .as_ref()
-            .is_ok_and(|ended| ended.drained.has_given_up());
         self.tell_troubles();
-        let order = self.order.as_ref().filter(|_| ended.is_ok());
-        let states = order.map(|order| self.machine.states(order, run.id));
-        if let Some(states) = states.filter(|states| !states.is_empty()) {
+        let states = self.states.take();
+        if !states.is_empty() {
             self.tell(&Tell::States(states));
         }
         self.tell(&Tell::Ended(ended.map(Box::new)));
@@ -402,15 +365,10 @@ impl<L: Line, M: Machine> Agent<L, M> {
     }
 
     /// Leaves the host as it is to be left.
-    fn leave(&mut self) -> Left {
-        self.run = None;
-        match (self.order.take(), self.host.take()) {
-            (Some(order), Some(host)) => {
-                let host = host.into_machine();
-                self.machine.leave(&order, host, self.is_stuck)
-            }
-            _ => Left::default(),
-        }
+    fn leave(&mut self, is_whole: bool) -> Left {
+        (self.run, self.order) = (None, None);
+        let host = self.host.take();
+        host.map_or_else(Left::default, |mut host| host.leave(is_whole))
     }
 }
 
@@ -427,7 +385,7 @@ fn told<T>(answer: Answer<T>) -> Result<T, HostError> {
 ///
 /// # Errors
 /// When no thread can be had.
-pub fn serve<M: Machine>(
+pub fn serve<M: OnSite>(
     machine: M,
     reader: impl Read + Send + 'static,
     writer: impl Write + Send + 'static,
@@ -453,7 +411,8 @@ pub fn serve<M: Machine>(
     agent.outlet = Some(outlet);
     loop {
         if let Err(end) = agent.poll() {
-            agent.leave();
+            // Nobody knows how the execution ended.
+            agent.leave(false);
             return Ok(end);
         }
         let idle_ns = agent.idle_ns();

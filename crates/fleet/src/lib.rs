@@ -10,14 +10,12 @@ mod agent;
 mod line;
 mod operations;
 mod piped;
+pub mod settle;
 mod several;
-mod states;
 mod words;
 
-pub use agent::{Agent, Machine, serve};
+pub use agent::{Agent, OnSite, serve};
 pub use line::{FRAME_BYTES_MAX, Line, LineError, MARK, PipeLine, frame, skip_to, unframe};
 pub use operations::Gathering;
 pub use piped::{Piped, lead};
 pub use several::Several;
-pub use states::{States, StatesOfRun};
-pub use words::{Examined, Order, Ready, Refusal};

@@ -1,6 +1,7 @@
 //! Single operations of several hosts on their way to one sink.
 use crate::line::Outlet;
-use crate::words::{Order, Tell, written};
+use crate::words::{Tell, written};
+use conduct::machine::Order;
 use conduct::{OperationSink, places_of_streams};
 use measure::{HostId, OperationRecord};
 use plan::{BoundPlan, RunId, StreamId};

@@ -1,8 +1,8 @@
 //! A machine as it is seen from the near end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
 use crate::operations::Gathering;
-use crate::states::States;
-use crate::words::{Ask, Examined, Order, Ready, Refusal, Tell, of_order, read, written};
+use crate::words::{Ask, Tell, of_order, read, written};
+use conduct::machine::{Examined, Machine, Order, Ready, Refusal, States};
 use conduct::{Answer, Control, Host, HostError, Left, Prepared, SetPoint};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun, Facts, Plan};
@@ -31,7 +31,7 @@ pub struct Piped<L: Line> {
     operations: Option<Gathering>,
     states: States,
     /// Before the first run.
-    facts: Option<Facts>,
+    facts: Option<Result<Facts, Refusal>>,
     examined: Option<Result<Examined, Refusal>>,
     granted: Option<Result<Box<Ready>, Refusal>>,
     question: u64,
@@ -219,38 +219,12 @@ impl<L: Line> Piped<L> {
         &self.name
     }
 
-    /// What its targets are.
-    ///
-    /// # Errors
-    /// When it does not answer.
-    pub fn facts(&mut self, plan: &Plan, host: HostId) -> Result<Facts, LineError> {
-        {
-            let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-            let plan = Box::new(plan.clone());
-            self.ask(&Ask::Facts { plan, host });
-        }
-        self.await_answer(PATIENCE, |told| told.facts.take())
-    }
-
-    /// Has it look at its part of an order.
-    ///
-    /// # Errors
-    /// When it does not answer.
-    pub fn examine(&mut self, order: &Order) -> Result<Result<Examined, Refusal>, LineError> {
-        {
-            let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
-            of_order(order).for_each(|ask| self.ask(&ask));
-        }
-        self.await_answer(PATIENCE, |told| told.examined.take())
-    }
-
-    /// Has it grant what it has examined, with these words.
-    ///
-    /// # Errors
-    /// When it does not answer.
-    pub fn grant(&mut self, words: Vec<String>) -> Result<Result<Box<Ready>, Refusal>, LineError> {
-        self.ask(&Ask::Grant { overwrite: words });
-        self.await_answer(PATIENCE, |told| told.granted.take())
+    fn await_step<T>(
+        &mut self,
+        take: impl Fn(&mut Self) -> Option<Result<T, Refusal>>,
+    ) -> Result<T, Refusal> {
+        let answer = self.await_answer(PATIENCE, take);
+        answer.unwrap_or_else(|end| Err(Refusal::misfit(end.to_string())))
     }
 
     fn await_answer<T>(
@@ -298,11 +272,16 @@ impl<L: Line> Piped<L> {
     }
 
     /// Says that nothing more will be asked, and waits until what was written is recorded.
-    fn part(&mut self) {
+    fn part(&mut self, is_whole: bool) {
         if !std::mem::replace(&mut self.has_left, true) && self.end.is_none() {
-            self.ask(&Ask::Leave);
+            self.ask(&Ask::Leave { is_whole });
+            // What was filled is looked at first.
+            let patience = match is_whole {
+                true => PATIENCE,
+                false => LEAVE_PATIENCE,
+            };
             // Who does not answer records it later, or never.
-            let _ = self.await_answer(LEAVE_PATIENCE, |told| told.left.is_some().then_some(()));
+            let _ = self.await_answer(patience, |told| told.left.is_some().then_some(()));
         }
     }
 
@@ -462,9 +441,36 @@ fn answered<T>(told: Result<T, HostError>) -> Answer<T> {
     }
 }
 
+/// Each step is asked over the line. Who does not answer is as one that the job does not fit.
+impl<L: Line> Machine for Piped<L> {
+    fn facts(&mut self, plan: &Plan, host: HostId) -> Result<Facts, Refusal> {
+        {
+            let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+            let plan = Box::new(plan.clone());
+            self.ask(&Ask::Facts { plan, host });
+        }
+        self.await_step(|told| told.facts.take())
+    }
+
+    fn examine(&mut self, order: &Order) -> Result<Examined, Refusal> {
+        {
+            let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+            of_order(order).for_each(|ask| self.ask(&ask));
+        }
+        self.await_step(|told| told.examined.take())
+    }
+
+    fn grant(&mut self, overwrite: &[String]) -> Result<Ready, Refusal> {
+        let overwrite = overwrite.to_vec();
+        self.ask(&Ask::Grant { overwrite });
+        self.await_step(|told| told.granted.take())
+            .map(|ready| *ready)
+    }
+}
+
 impl<L: Line> Drop for Piped<L> {
     fn drop(&mut self) {
-        self.part();
+        self.part(false);
         if let Some(cut) = self.cut.take().filter(|_| self.left.is_none()) {
             cut();
         }
@@ -594,8 +600,8 @@ impl<L: Line> Host for Piped<L> {
         });
     }
 
-    fn leave(&mut self) -> Left {
-        self.part();
+    fn leave(&mut self, is_whole: bool) -> Left {
+        self.part(is_whole);
         self.left.clone().unwrap_or_default()
     }
 }

@@ -1,7 +1,7 @@
 //! Several machines as one: each does its part of a run, and what they tell is added.
 use conduct::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Left, Prepared,
-    SetPoint, has_part,
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Filled, Host, HostError, Left,
+    Prepared, SetPoint, has_part,
 };
 use measure::{DataFigures, Ended, Failures, HostEvidence, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun};
@@ -314,18 +314,23 @@ impl<C> Host for Several<C> {
         })
     }
 
-    fn leave(&mut self) -> Left {
+    fn leave(&mut self, is_whole: bool) -> Left {
         let mut whole = Left::default();
         for member in &mut self.members {
-            let left = member.machine.leave();
-            let of_host = |line: String| match (&member.name, line.split_once(": ")) {
-                (Some(name), Some((severity, text))) => {
-                    format!("{severity}: host `{name}`: {text}")
-                }
-                _ => line,
-            };
-            whole.notes.extend(left.notes.into_iter().map(of_host));
+            // One that is lost has not done its part.
+            let is_whole = is_whole && member.lost.is_none();
+            let left = member.machine.leave(is_whole);
+            let name = member.name.as_deref();
+            let notes = left.notes.into_iter();
+            let notes = notes.map(|(severity, text)| (severity, of_host(name, text)));
+            whole.notes.extend(notes);
             whole.refused = whole.refused.or(left.refused);
+            whole.displaced = whole.displaced.or(left.displaced);
+            let fills = left.fills.into_iter().map(|fill| Filled {
+                target: of_host(name, fill.target),
+                ..fill
+            });
+            whole.fills.extend(fills);
         }
         whole
     }
@@ -334,6 +339,11 @@ impl<C> Host for Several<C> {
         self.members()
             .for_each(|member| member.machine.retire(streams, have_failed));
     }
+}
+
+/// A text about a host, which is named where there are others.
+fn of_host(name: Option<&str>, text: String) -> String {
+    name.map_or(text.clone(), |name| format!("host `{name}`: {text}"))
 }
 
 fn merged(parts: Vec<HostInterval>) -> HostInterval {

@@ -1,17 +1,12 @@
 //! What goes over a line. Both ends are one build, so there are no versions of it.
 use crate::line::FRAME_BYTES_MAX;
-use crate::states::StatesOfRun;
+use conduct::machine::{Examined, Order, Ready, Refusal, StatesOfRun};
 use conduct::{HostError, Left, Prepared, SetPoint};
-use measure::{
-    DataFigures, Ended, ExecutionTarget, Failures, HostFacts, HostId, HostInterval,
-    OperationRecord, Outstanding,
-};
-use plan::{BoundPlan, Diagnostic, Facts, OpSource, Plan, RecordedOperation, RunId, TargetId};
+use measure::{DataFigures, Ended, Failures, HostId, HostInterval, OperationRecord, Outstanding};
+use plan::{BoundPlan, Facts, OpSource, Plan, RecordedOperation, RunId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// A word as it goes over a line: JSON, packed, as plans and intervals of many streams repeat themselves.
 pub(crate) fn written(word: &impl Serialize) -> Vec<u8> {
@@ -33,62 +28,6 @@ pub(crate) fn read<T: DeserializeOwned>(content: &[u8]) -> Result<T, String> {
     let text = lz4_flex::decompress_size_prepended(content);
     let text = text.map_err(|error| error.to_string())?;
     serde_json::from_slice(&text).map_err(|error| error.to_string())
-}
-
-/// What a host is to do of a plan.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Order {
-    pub plan: Arc<BoundPlan>,
-    /// Its place in the plan.
-    pub host: HostId,
-    /// What the user asked for, as on the command line.
-    pub backend: Option<String>,
-    pub workers: Option<u32>,
-    /// How long the line may be silent, in nanoseconds: then no I/O goes on.
-    pub silence_ns: u64,
-    /// Of the execution: what is written differs from what any other writes.
-    pub nonce: u64,
-    /// Words of the user that may name a target here.
-    pub overwrite: Vec<String>,
-    /// The levels of lints, as on the command line, and the language whose words they speak.
-    pub lints: Vec<String>,
-    pub language: String,
-    /// Where the results go, on the machine that leads; `None` on others.
-    pub results: Option<PathBuf>,
-}
-
-/// What a look at a machine has found that refuses nothing by itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Examined {
-    /// Words of the order that name no target here.
-    pub unused: Vec<String>,
-    /// What lints say of this machine.
-    pub found: Vec<Diagnostic>,
-}
-
-/// A host that is ready for the first run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Ready {
-    pub facts: HostFacts,
-    /// The targets that it reaches.
-    pub targets: Vec<(TargetId, ExecutionTarget)>,
-    pub backend: String,
-    pub backend_reason: String,
-    /// Of the run that has most.
-    pub workers: u32,
-    /// What the user should know before the first run, in words.
-    pub notes: Vec<String>,
-}
-
-/// What stands against a job on a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
-    /// Lines for the user.
-    pub lines: Vec<String>,
-    /// Whether the guard protects a target; otherwise the job does not fit the host.
-    pub is_guard: bool,
-    /// Words of `--overwrite` that would let it pass, with the name of the host.
-    pub words: Vec<String>,
 }
 
 /// From the one that leads. Times are those of the clock of the agent.
@@ -117,8 +56,10 @@ pub(crate) enum Ask {
     },
     /// Nothing; the line is there.
     Alive,
-    /// Nothing more is asked: what was written is recorded over there.
-    Leave,
+    /// Nothing more is asked: what was made is left over there as it is to be left.
+    Leave {
+        is_whole: bool,
+    },
     Prepare {
         run: RunId,
         point: SetPoint,
@@ -146,7 +87,7 @@ pub(crate) enum Ask {
 /// From the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Tell {
-    Facts(Facts),
+    Facts(Result<Facts, Refusal>),
     Examined(Result<Examined, Refusal>),
     Granted(Result<Box<Ready>, Refusal>),
     Time {

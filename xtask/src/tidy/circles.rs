@@ -12,7 +12,7 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("door", &["folders", "object", "removal"]),
     (
         "fathom",
-        &["face", "job_files", "launch", "resume", "sinks", "standing"],
+        &["face", "job_files", "launch", "resume", "sinks"],
     ),
     ("host", &["guard", "space"]),
     ("host", &["place", "probe", "storage"]),

@@ -1,14 +1,13 @@
 //! Everything that may refuse a job, without any I/O to its targets: for a caller that runs several jobs and begins none of
 //! them while another would be refused.
 use super::{
-    Job, Launch, complete_plan, execution_started, settle, settle_outputs, sized_bytes,
+    Job, Launch, complete_plan, execution_started, outputs, settle, settle_outputs, sized_bytes,
     timed_seconds,
 };
 use crate::exit::{Exit, fail};
-use crate::outputs::{self, Outputs};
 use crate::refusals::UnusedWords;
-use host::Storage;
 use plan::{Plan, RunKind};
+use sys::clock::Clock;
 
 /// What a job will do that nothing refuses.
 #[derive(Debug)]
@@ -28,12 +27,10 @@ pub struct Rehearsal {
 /// The exit code that the job would end with, after the reason was printed.
 pub fn rehearse(mut launch: Launch, unused: &mut UnusedWords) -> Result<Rehearsal, Exit> {
     complete_plan(&mut launch)?;
-    let storage = Storage::real();
-    let settled = settle(&launch, &storage, unused)?;
-    let clock = sys::clock::Clock::calibrate();
-    let started = execution_started(&launch, &settled, &storage, clock);
-    let inputs = outputs::inputs(&launch.sources, &launch.common.overwrite);
-    let outputs = Outputs::beside(&settled.plan.plan, inputs);
+    let clock = Clock::calibrate();
+    let settled = settle(&launch, clock, None, unused)?;
+    let started = execution_started(&launch, &settled, clock);
+    let outputs = outputs(&launch, &settled.plan);
     let job = Job {
         plan: &settled.plan,
         folder: launch.folder.as_deref(),

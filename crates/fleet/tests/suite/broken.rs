@@ -3,9 +3,10 @@
 use crate::near::{Place, Shared};
 use crate::plans::*;
 use crate::story::{Story, carry_out, simulate};
+use conduct::machine::{Machine, Order};
 use conduct::{Clock, CommandCall, CommandEnd, Commands, Control, Host, SimulatedHost};
 use engine::sim::Script;
-use fleet::{Agent, Line, LineError, Order, Piped, Several, frame, unframe};
+use fleet::{Agent, Line, LineError, Piped, Several, frame, unframe};
 use measure::Event;
 use plan::*;
 use std::cell::RefCell;
@@ -220,6 +221,7 @@ fn over(plan: &BoundPlan, faults: Faults, seed: u64) -> Option<Story> {
     let mut piped =
         Piped::new("far".to_owned(), near, silence).with_clock(move || now.load(Relaxed));
     let order = Order {
+        earlier: None,
         plan: plan.clone().into(),
         host: 0,
         backend: None,
@@ -231,8 +233,8 @@ fn over(plan: &BoundPlan, faults: Faults, seed: u64) -> Option<Story> {
         language: String::new(),
         results: None,
     };
-    piped.examine(&order).ok()?.unwrap();
-    piped.grant(Vec::new()).ok()?.unwrap();
+    piped.examine(&order).ok()?;
+    piped.grant(&[]).ok()?;
     let machines: Vec<(u32, Box<dyn Host>)> = vec![(0, Box::new(piped))];
     let mut several = Several::new(Lead(Rc::clone(&world)), machines);
     let story = carry_out(plan, &mut several, &Control::default());

@@ -1,11 +1,10 @@
 //! A simulated machine whose line takes no time: the near end hears what the far end has told by now.
+use conduct::machine::{Examined, Machine, Order, Ready, Refusal, States};
 use conduct::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Left,
-    OperationSink, Prepared, SetPoint, SimulatedHost,
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, OperationSink,
+    Prepared, SetPoint, SimulatedHost,
 };
-use fleet::{
-    Agent, Examined, Line, LineError, Machine, Order, Piped, Ready, Refusal, frame, unframe,
-};
+use fleet::{Agent, Line, LineError, OnSite, Piped, frame, unframe};
 use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun, Facts, Plan};
 use std::cell::RefCell;
@@ -48,29 +47,24 @@ pub struct Shared(pub Rc<RefCell<SimulatedHost>>);
 pub struct Place(pub Shared);
 
 impl Machine for Place {
-    type Host = Shared;
-
-    fn facts(&mut self, _plan: &Plan, _host: u32) -> Facts {
-        Facts::default()
+    fn facts(&mut self, _plan: &Plan, _host: u32) -> Result<Facts, Refusal> {
+        Ok(Facts::default())
     }
 
     fn examine(&mut self, _order: &Order) -> Result<Examined, Refusal> {
         Ok(Examined::default())
     }
 
-    fn grant(
-        &mut self,
-        _order: &Order,
-        _words: &[String],
-        _operations: Option<Box<dyn OperationSink>>,
-    ) -> Result<(Ready, Shared), Refusal> {
-        Ok((Ready::default(), self.0.clone()))
+    fn grant(&mut self, _words: &[String]) -> Result<Ready, Refusal> {
+        Ok(Ready::default())
     }
+}
 
-    fn begin(&mut self, _order: &Order) {}
+impl OnSite for Place {
+    type Host = Shared;
 
-    fn leave(&mut self, _order: &Order, _host: Shared, _is_stuck: bool) -> Left {
-        Left::default()
+    fn into_host(self, _operations: Option<Box<dyn OperationSink>>, _states: States) -> Shared {
+        self.0
     }
 }
 
@@ -168,6 +162,7 @@ impl Far {
             return;
         }
         let order = Order {
+            earlier: None,
             plan: plan.clone().into(),
             host: self.host,
             backend: None,
@@ -179,8 +174,8 @@ impl Far {
             language: String::new(),
             results: None,
         };
-        self.piped.examine(&order).unwrap().unwrap();
-        self.piped.grant(Vec::new()).unwrap().unwrap();
+        self.piped.examine(&order).unwrap();
+        self.piped.grant(&[]).unwrap();
     }
 
     /// What lets time pass there, whoever has the rest.

@@ -69,6 +69,18 @@ const CASES: &[Case<'_>] = &[
         leaves: Some("local-j-0-verify.state"),
     },
     Case {
+        name: "runs that are repeated",
+        files: &[(
+            "job.fio",
+            "[j]\nfilename=data\nrw=randread\nbs=4k\nsize=64k\n",
+        )],
+        words: &["run", "job.fio", "-o", "out", "--repeat", "2"],
+        moment: "",
+        exit: 0,
+        says: &[],
+        leaves: None,
+    },
+    Case {
         name: "another file at a path",
         files: &[
             ("job.fio", "[j]\nfilename=data\nrw=write\nbs=4k\nsize=64k\n"),
