@@ -6,7 +6,7 @@ use crate::printing;
 use crate::records::Records;
 use crate::refusals::{is_unusable, refusal_text};
 use crate::standing;
-use crate::{joining, lints, machine, removal, written_states};
+use crate::{lints, machine, removal, written_states};
 use conduct::machine::Approach;
 use conduct::{Left, LocalHost, OperationSink};
 use door::Grants;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// Serves until the line ends.
 pub fn main(options: &AgentOptions) -> Exit {
     if options.no_keep {
-        joining::remove_copy();
+        fleet::joining::remove_copy();
     }
     let mut out = match printing::Channel::Out.descriptor() {
         Ok(descriptor) => std::fs::File::from(descriptor),

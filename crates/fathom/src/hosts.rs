@@ -1,11 +1,11 @@
 //! The hosts of a job that is spread over several: how they are reached, and what stands against the job on any of them.
 use crate::arguments::{Common, HostOptions};
 use crate::exit::{Exit, fail};
-use crate::joining::{self, Joined};
 use crate::refusals::UnusedWords;
 use crate::{machine, render};
 use conduct::{Clock, Host, LocalLead, OperationSink};
 use engine::BackendKind;
+use fleet::joining::{self, Joined};
 use fleet::{Examined, Gathering, Order, PipeLine, Piped, Ready, Refusal, Several, States};
 use lang::Language;
 use measure::{ExecutionTarget, HostFacts, HostId};
@@ -115,7 +115,7 @@ const CONNECT_S_MIN: u64 = 10;
 
 fn way(common: &Common) -> joining::Way {
     joining::Way {
-        launcher: common.fleet.launcher.clone(),
+        launcher: common.fleet.launcher.clone().map(|launcher| launcher.0),
         keeps: !common.fleet.no_keep,
         patience_s: common.fleet.host_timeout.as_secs().max(CONNECT_S_MIN),
     }

@@ -32,7 +32,6 @@ mod hosts;
 mod import;
 mod in_turn;
 mod job_files;
-mod joining;
 mod lane;
 mod launch;
 mod limits;

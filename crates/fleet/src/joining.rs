@@ -2,8 +2,8 @@
 //! where there is none.
 mod watch;
 
-use crate::host_list::Launcher;
-use fleet::{PipeLine, Refusal};
+use crate::line::{MARK, PipeLine, skip_to};
+use crate::{Refusal, lead};
 use plan::{PlanHost, Reach};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
@@ -83,8 +83,8 @@ impl Binary {
 /// How hosts are reached.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
-    /// `None` for `ssh`.
-    pub launcher: Option<Launcher>,
+    /// The words of a command, with `{host}` for the name of the host; `None` for `ssh`.
+    pub launcher: Option<Vec<String>>,
     /// Whether a copy of this program stays on a host.
     pub keeps: bool,
     /// How long `ssh` waits for a host that does not answer, in seconds.
@@ -111,11 +111,8 @@ pub fn join(
     let Some(reach) = &host.reach else {
         let mut command = Command::new("/proc/self/exe");
         command.arg("agent");
-        let begun = begin(command, way).and_then(|begun| {
-            begun
-                .wait(&[fleet::MARK], "its start")
-                .map(|(line, _)| line)
-        });
+        let begun = begin(command, way)
+            .and_then(|begun| begun.wait(&[MARK], "its start").map(|(line, _)| line));
         return begun
             .and_then(Begun::lead)
             .map(|joined| Joined {
@@ -137,7 +134,7 @@ pub fn join(
     let script = script(binary, &copy_name, way.keeps);
     let begun = begun.say(|to| to.write_all(script.as_bytes()));
     let (mut begun, mark) = begun
-        .wait(&[fleet::MARK, LACKS_AGENT], "its shell")
+        .wait(&[MARK, LACKS_AGENT], "its shell")
         .map_err(failed)?;
     if mark == 0 {
         return begun.lead().map_err(failed);
@@ -145,7 +142,7 @@ pub fn join(
     fits(&begun.line()).map_err(refused)?;
     let begun = begun.say(|to| io::copy(&mut File::open("/proc/self/exe")?, to).map(drop));
     let (begun, _) = begun
-        .wait(&[fleet::MARK], "the copy of this program there")
+        .wait(&[MARK], "the copy of this program there")
         .map_err(failed)?;
     begun.lead().map_err(failed)
 }
@@ -282,7 +279,7 @@ fn script(binary: &Binary, copy_name: &str, keeps: bool) -> String {
 /// A shell on a host, which reads from its input what it is to do.
 fn over_there(reach: &Reach, way: &Way) -> Command {
     let mut command = match &way.launcher {
-        Some(Launcher(words)) => {
+        Some(words) => {
             let mut words = words
                 .iter()
                 .map(|word| word.replace("{host}", &reach.system));
@@ -385,7 +382,7 @@ impl End {
             said if said.contains("Host key verification failed") => {
                 format!("; look at its key once with `ssh {whom}`")
             }
-            _ if has_fio_server(&reach.system) => format!(
+            _ if has_other_server(&reach.system) => format!(
                 "; a `fio --server` listens there, and none is needed: let `ssh` in, put a key there with `ssh-copy-id {whom}`, \
                  or name another command with `--launcher`, such as 'kubectl exec -i {{host}} --'"
             ),
@@ -396,16 +393,16 @@ impl End {
 }
 
 /// Where the server of fio listens.
-const FIO_PORT: u16 = 8765;
+const OTHER_SERVER_PORT: u16 = 8765;
 
 /// How long it may take to take a connection.
-const FIO_PATIENCE: Duration = Duration::from_millis(500);
+const OTHER_SERVER_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Whether a server of fio seems to be there; it is told nothing.
-fn has_fio_server(system: &str) -> bool {
-    let addresses = (system, FIO_PORT).to_socket_addrs();
+fn has_other_server(system: &str) -> bool {
+    let addresses = (system, OTHER_SERVER_PORT).to_socket_addrs();
     let mut addresses = addresses.into_iter().flatten();
-    addresses.any(|address| TcpStream::connect_timeout(&address, FIO_PATIENCE).is_ok())
+    addresses.any(|address| TcpStream::connect_timeout(&address, OTHER_SERVER_PATIENCE).is_ok())
 }
 
 /// Whether a machine runs what is built for this one.
@@ -472,7 +469,7 @@ impl Begun {
     /// Waits for one of some marks; gives its place. `what` is what has to come on for that.
     fn wait(mut self, marks: &[&[u8]], what: &str) -> Result<(Self, usize), End> {
         self.watch.hear();
-        let found = fleet::skip_to(&mut self.reader, marks);
+        let found = skip_to(&mut self.reader, marks);
         self.watch.hear();
         match (found, self.watch.ended_after()) {
             (Ok(place), None) => Ok((self, place)),
@@ -499,7 +496,7 @@ impl Begun {
     }
 
     fn lead(self) -> Result<Joined, End> {
-        let line = fleet::lead(self.reader, self.writer).map_err(|error| End {
+        let line = lead(self.reader, self.writer).map_err(|error| End {
             code: None,
             said: Vec::new(),
             text: error.to_string(),
