@@ -1,5 +1,6 @@
 //! How an attempt to reach a host ended, in words with the way out.
-use super::{COPY_FAILED, Way};
+use super::Way;
+use super::copy::COPY_FAILED;
 use plan::Reach;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
