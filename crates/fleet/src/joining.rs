@@ -1,5 +1,6 @@
 //! How a host joins: `ssh` with the configuration of the user starts an agent of this build there, which is copied before
 //! where there is none.
+mod copy;
 mod end;
 mod process;
 mod watch;
@@ -222,110 +223,4 @@ fn called(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
     words.join(" ")
-}
-
-/// This program on a host: a shell over there looks for its copy and takes one where there is none.
-mod copy {
-    use sha2::{Digest, Sha256};
-    use std::fs::File;
-    use std::io::{self, Read, Write};
-    use std::path::PathBuf;
-
-    /// What a shell over there says that has no agent of this build; the kind of its machine follows.
-    pub const LACKS_AGENT: &[u8] = b"\x01fathom lacks\x02";
-
-    /// What it ends with where it cannot take this program.
-    pub const COPY_FAILED: i32 = 91;
-
-    /// This program.
-    pub struct Binary {
-        path: PathBuf,
-        /// SHA-256 of its bytes, in hexadecimal digits.
-        pub digest: String,
-        bytes: u64,
-    }
-
-    impl Binary {
-        /// # Errors
-        /// In words, when it cannot be read.
-        pub fn own() -> Result<Self, String> {
-            // The file that runs, also where another has taken its name.
-            let read = || -> io::Result<Self> {
-                let mut file = File::open("/proc/self/exe")?;
-                let (mut hash, mut part) = (Sha256::new(), vec![0; 1 << 20]);
-                let mut bytes = 0;
-                loop {
-                    match file.read(&mut part)? {
-                        0 => break,
-                        count => {
-                            hash.update(&part[..count]);
-                            bytes += count as u64;
-                        }
-                    }
-                }
-                let digest = hash.finalize();
-                Ok(Self {
-                    path: std::env::current_exe()?,
-                    digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-                    bytes,
-                })
-            };
-            read().map_err(|error| format!("this program cannot be read: {error}"))
-        }
-
-        /// # Errors
-        /// When it cannot be read, or is not taken.
-        pub fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
-            io::copy(&mut File::open("/proc/self/exe")?, to).map(drop)
-        }
-    }
-
-    /// For a shell over there: starts an agent with our digest, where this program is here or where it is copied to; where there
-    /// is none, says what machine it is, and takes the program from its input. It is one command in braces, which a shell reads
-    /// as a whole before it does any of it: what follows on its input is the program.
-    pub fn script(binary: &Binary, copy_name: &str, keeps: bool) -> String {
-        let own = binary.path.display().to_string();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-        let own = if own.chars().all(plain) {
-            own.as_str()
-        } else {
-            ""
-        };
-        let (digest, bytes, word) = (
-            &binary.digest,
-            binary.bytes,
-            if keeps { "" } else { " --no-keep" },
-        );
-        format!(
-            "{{ d=\"$HOME/.cache/fathom\"; c=\"$d/{copy_name}\"; \
-         is_ours() {{ [ \"$(sha256sum <\"$1\")\" = \"{digest}  -\" ]; }}; \
-         for f in \"$c\" {own}; do if [ -x \"$f\" ] && is_ours \"$f\"; then exec \"$f\" agent{word}; fi; done; \
-         printf '\\001fathom lacks\\002%s\\n' \"$(uname -sm)\"; \
-         umask 077; mkdir -p \"$d\" && chmod 700 \"$d\" && head -c {bytes} >\"$c.$$\" && is_ours \"$c.$$\" && \
-         chmod 700 \"$c.$$\" && mv \"$c.$$\" \"$c\" || {{ rm -f \"$c.$$\"; exit {COPY_FAILED}; }}; \
-         exec \"$c\" agent{word}; }}\n"
-        )
-    }
-
-    /// Whether a machine runs what is built for this one.
-    pub fn fits(theirs: &str) -> Result<(), String> {
-        let mine = format!("Linux {}", std::env::consts::ARCH);
-        match theirs == mine {
-            true => Ok(()),
-            false => Err(format!(
-                "this program is built for {mine}, and the host is `{theirs}`; put a Fathom of this build there by hand"
-            )),
-        }
-    }
-
-    /// On the far side: removes the copy that runs, which goes on without its name.
-    pub fn remove_copy() {
-        if let Ok(own) = std::env::current_exe()
-            && own
-                .parent()
-                .is_some_and(|folder| folder.ends_with(".cache/fathom"))
-        {
-            let _ = std::fs::remove_file(own);
-        }
-    }
 }

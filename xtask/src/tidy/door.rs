@@ -9,7 +9,7 @@ const BEYOND: &[&str] = &["door", "sys"];
 /// Places that reach files which are no targets, and what they are.
 pub const OWN_FILES: &[(&str, &str)] = &[
     (
-        "crates/fleet/src/joining.rs",
+        "crates/fleet/src/joining/copy.rs",
         "this program, which is read to be copied to a host, and its copy there",
     ),
     (
