@@ -2,7 +2,6 @@
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 
 /// What a shell over there says that has no agent of this build; the kind of its machine follows.
 pub const LACKS_AGENT: &[u8] = b"\x01fathom lacks\x02";
@@ -12,7 +11,6 @@ pub const COPY_FAILED: i32 = 91;
 
 /// This program.
 pub struct Binary {
-    path: PathBuf,
     /// SHA-256 of its bytes, in hexadecimal digits.
     pub digest: String,
     bytes: u64,
@@ -38,7 +36,6 @@ impl Binary {
             }
             let digest = hash.finalize();
             Ok(Self {
-                path: std::env::current_exe()?,
                 digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
                 bytes,
             })
@@ -53,17 +50,9 @@ impl Binary {
     }
 }
 
-/// For a shell over there: starts an agent with our digest, where this program is here or where it is copied to; where there
-/// is none, says what machine it is, and takes the program from its input. It is one command in braces, which a shell reads
+/// For a shell over there: starts the agent with our digest where it is copied to; where there is none, says what machine it is, and takes the program from its input. It is one command in braces, which a shell reads
 /// as a whole before it does any of it: what follows on its input is the program.
 pub fn script(binary: &Binary, copy_name: &str, keeps: bool) -> String {
-    let own = binary.path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    let own = if own.chars().all(plain) {
-        own.as_str()
-    } else {
-        ""
-    };
     let (digest, bytes, word) = (
         &binary.digest,
         binary.bytes,
@@ -72,7 +61,7 @@ pub fn script(binary: &Binary, copy_name: &str, keeps: bool) -> String {
     format!(
         "{{ d=\"$HOME/.cache/fathom\"; c=\"$d/{copy_name}\"; \
          is_ours() {{ [ \"$(sha256sum <\"$1\")\" = \"{digest}  -\" ]; }}; \
-         for f in \"$c\" {own}; do if [ -x \"$f\" ] && is_ours \"$f\"; then exec \"$f\" agent{word}; fi; done; \
+         if [ -x \"$c\" ] && is_ours \"$c\"; then exec \"$c\" agent{word}; fi; \
          printf '\\001fathom lacks\\002%s\\n' \"$(uname -sm)\"; \
          umask 077; mkdir -p \"$d\" && chmod 700 \"$d\" && head -c {bytes} >\"$c.$$\" && is_ours \"$c.$$\" && \
          chmod 700 \"$c.$$\" && mv \"$c.$$\" \"$c\" || {{ rm -f \"$c.$$\"; exit {COPY_FAILED}; }}; \
