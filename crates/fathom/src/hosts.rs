@@ -615,7 +615,7 @@ fn reach(
     common: &Common,
     refusals: &mut Vec<(String, Refusal)>,
 ) -> Result<Reached, Refused> {
-    let binary = joining::Binary::own().map_err(|text| fail(Exit::Failed, &text))?;
+    let binary = joining::Image::own().map_err(|text| fail(Exit::Failed, &text))?;
     let way = way(common);
     let (binary, way, silence) = (&binary, &way, common.fleet.host_timeout);
     let reached: Vec<_> = std::thread::scope(|scope| {

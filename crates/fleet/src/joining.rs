@@ -2,6 +2,7 @@
 //! where there is none.
 mod copy;
 mod end;
+mod image;
 mod process;
 mod watch;
 
@@ -14,7 +15,8 @@ use process::{Begun, begin};
 use std::io::Read;
 use std::process::{Child, Command};
 
-pub use copy::{Binary, remove_copy};
+pub use copy::remove_copy;
+pub use image::Image;
 
 /// How often `ssh` asks a host whether it is there before it gives up.
 const ALIVE_ASKED: u32 = 3;
@@ -40,7 +42,7 @@ pub struct Joined {
 /// Starts the agent of a host, with its place in the plan, and gives the line to it.
 pub fn join(
     (place, host): (usize, &PlanHost),
-    binary: &Binary,
+    image: &Image,
     way: &Way,
 ) -> Result<Joined, Refusal> {
     let refused = |text: String| Refusal {
@@ -63,14 +65,14 @@ pub fn join(
     check(reach).map_err(refused)?;
     // Hosts may share a home: one that goes away again is for one of them.
     let copy_name = match way.keeps {
-        true => binary.digest.clone(),
-        false => format!("{}-{}-{place}", binary.digest, std::process::id()),
+        true => image.digest.clone(),
+        false => format!("{}-{}-{place}", image.digest, std::process::id()),
     };
     let command = over_there(reach, way);
     let called = called(&command);
     let failed = |end: End| refused(end.reached(reach, way, &called));
     let begun = begin(command, way).map_err(failed)?;
-    let script = script(binary, &copy_name, way.keeps);
+    let script = script(image, &copy_name, way.keeps);
     let begun = begun.say(|to| to.write_all(script.as_bytes()));
     let (mut begun, mark) = begun
         .wait(&[MARK, LACKS_AGENT], "its shell")
@@ -79,7 +81,7 @@ pub fn join(
         return begun.lead().map_err(failed);
     }
     fits(&begun.line()).map_err(refused)?;
-    let begun = begun.say(|to| binary.write_to(to));
+    let begun = begun.say(|to| image.write_to(to));
     let (begun, _) = begun
         .wait(&[MARK], "the copy of this program there")
         .map_err(failed)?;

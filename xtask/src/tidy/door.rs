@@ -10,7 +10,11 @@ const BEYOND: &[&str] = &["door", "sys"];
 pub const OWN_FILES: &[(&str, &str)] = &[
     (
         "crates/fleet/src/joining/copy.rs",
-        "this program, which is read to be copied to a host, and its copy there",
+        "the copy of this program on a host, which goes",
+    ),
+    (
+        "crates/fleet/src/joining/image.rs",
+        "this program, which is read to be copied to a host",
     ),
     (
         "crates/fathom/src/outputs.rs",

@@ -1,7 +1,5 @@
 //! This program on a host: a shell over there looks for its copy and takes one where there is none.
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::{self, Read, Write};
+use super::image::Image;
 
 /// What a shell over there says that has no agent of this build; the kind of its machine follows.
 pub const LACKS_AGENT: &[u8] = b"\x01fathom lacks\x02";
@@ -9,53 +7,12 @@ pub const LACKS_AGENT: &[u8] = b"\x01fathom lacks\x02";
 /// What it ends with where it cannot take this program.
 pub const COPY_FAILED: i32 = 91;
 
-/// This program.
-pub struct Binary {
-    /// SHA-256 of its bytes, in hexadecimal digits.
-    pub digest: String,
-    bytes: u64,
-}
-
-impl Binary {
-    /// # Errors
-    /// In words, when it cannot be read.
-    pub fn own() -> Result<Self, String> {
-        // The file that runs, also where another has taken its name.
-        let read = || -> io::Result<Self> {
-            let mut file = File::open("/proc/self/exe")?;
-            let (mut hash, mut part) = (Sha256::new(), vec![0; 1 << 20]);
-            let mut bytes = 0;
-            loop {
-                match file.read(&mut part)? {
-                    0 => break,
-                    count => {
-                        hash.update(&part[..count]);
-                        bytes += count as u64;
-                    }
-                }
-            }
-            let digest = hash.finalize();
-            Ok(Self {
-                digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
-                bytes,
-            })
-        };
-        read().map_err(|error| format!("this program cannot be read: {error}"))
-    }
-
-    /// # Errors
-    /// When it cannot be read, or is not taken.
-    pub fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
-        io::copy(&mut File::open("/proc/self/exe")?, to).map(drop)
-    }
-}
-
 /// For a shell over there: starts the agent with our digest where it is copied to; where there is none, says what machine it is, and takes the program from its input. It is one command in braces, which a shell reads
 /// as a whole before it does any of it: what follows on its input is the program.
-pub fn script(binary: &Binary, copy_name: &str, keeps: bool) -> String {
+pub fn script(image: &Image, copy_name: &str, keeps: bool) -> String {
     let (digest, bytes, word) = (
-        &binary.digest,
-        binary.bytes,
+        &image.digest,
+        image.bytes,
         if keeps { "" } else { " --no-keep" },
     );
     format!(
