@@ -1,5 +1,4 @@
 //! `fathom agent`: this machine does its part of a job that another one leads, over a pair of pipes.
-use crate::arguments::AgentOptions;
 use crate::descriptors::{self, Descriptors};
 use crate::exit::{Exit, fail};
 use crate::printing;
@@ -22,10 +21,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// Serves until the line ends.
-pub fn main(options: &AgentOptions) -> Exit {
-    if options.no_keep {
-        fleet::joining::remove_copy();
-    }
+pub fn main() -> Exit {
+    // It was started by a descriptor, whose number would be its name.
+    let _ = sys::thread::set_name("fathom");
     let mut out = match printing::Channel::Out.descriptor() {
         Ok(descriptor) => std::fs::File::from(descriptor),
         Err(error) => return fail(Exit::Failed, &error.to_string()),

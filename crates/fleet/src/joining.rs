@@ -15,7 +15,6 @@ use process::{Begun, begin};
 use std::io::Read;
 use std::process::{Child, Command};
 
-pub use copy::remove_copy;
 pub use image::Image;
 
 /// How often `ssh` asks a host whether it is there before it gives up.

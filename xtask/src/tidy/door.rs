@@ -9,10 +9,6 @@ const BEYOND: &[&str] = &["door", "sys"];
 /// Places that reach files which are no targets, and what they are.
 pub const OWN_FILES: &[(&str, &str)] = &[
     (
-        "crates/fleet/src/joining/copy.rs",
-        "the copy of this program on a host, which goes",
-    ),
-    (
         "crates/fleet/src/joining/image.rs",
         "this program, which is read to be copied to a host",
     ),

@@ -1,6 +1,6 @@
 //! How an attempt to reach a host ended, in words with the way out.
 use super::Way;
-use super::copy::COPY_FAILED;
+use super::copy::{COPY_FAILED, REFUSES};
 use plan::Reach;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -55,6 +55,10 @@ impl End {
     pub fn reached(&self, reach: &Reach, way: &Way, called: &str) -> String {
         if self.is_late {
             return self.text("the host does not answer");
+        }
+        let refusal = |line: &String| Some(line.split_once(REFUSES)?.1.to_owned());
+        if let Some(text) = self.said.iter().find_map(refusal) {
+            return text;
         }
         if self.code == Some(COPY_FAILED) {
             return self.text("this program cannot be copied there");
