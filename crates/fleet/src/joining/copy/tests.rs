@@ -142,6 +142,7 @@ fn a_copy_is_taken_once_and_found_again() {
     each(|home| {
         home.run().is_fine(true);
         assert_eq!((mode(&home.cache()), mode(&home.copy())), (0o700, 0o700));
+        assert_eq!(fs::read_dir(home.cache()).unwrap().count(), 2);
         home.run().is_fine(false);
     });
 }
@@ -248,6 +249,7 @@ fn what_runs_is_what_was_hashed() {
             ),
         );
         put(&home.path("evil"), EVIL, 0o700);
+        fs::remove_file(home.cache().join(format!("{}.seen", home.image.digest))).unwrap();
         let ran = home.run();
         match home.shell[0] {
             // It may have a digest of its own.
@@ -265,6 +267,82 @@ fn a_file_under_the_path_of_whoever_leads_is_not_run() {
     let image = Image::own().unwrap();
     let own = std::env::current_exe().unwrap();
     assert!(!script(image, &image.digest, true).contains(own.to_str().unwrap()));
+}
+
+/// Has `sha256sum` count, and stay right; gives the count.
+fn counting(home: &Home) -> impl Fn() -> usize {
+    let counted = home.path("counted");
+    let text = format!(
+        "#!/bin/sh\necho >>'{}'\nPATH=${{PATH#*:}} exec sha256sum\n",
+        counted.display()
+    );
+    home.fake("sha256sum", &text);
+    move || fs::read_to_string(&counted).map_or(0, |text| text.lines().count())
+}
+
+#[test]
+fn a_copy_is_hashed_once_and_again_when_it_has_changed() {
+    each(|home| {
+        let count = counting(home);
+        home.run().is_fine(true);
+        if count() == 0 {
+            return println!("skipped: {:?} looks for no `sha256sum`", home.shell);
+        }
+        home.run().is_fine(false);
+        assert_eq!(count(), 1);
+        // The same content at another time.
+        put(&home.copy(), PROGRAM, 0o700);
+        home.run().is_fine(false);
+        home.run().is_fine(false);
+        assert_eq!(count(), 2);
+        // Another content of the same length, with the time of before.
+        let was = fs::metadata(home.copy()).unwrap().modified().unwrap();
+        put(&home.copy(), &PROGRAM.replace("ran", "bad"), 0o700);
+        let file = File::options().write(true).open(home.copy()).unwrap();
+        file.set_modified(was).unwrap();
+        home.run().is_fine(true);
+        // Once for what was there, and once for what came.
+        assert_eq!(count(), 4);
+    });
+}
+
+#[test]
+fn a_mark_of_before_the_machine_started_does_not_count() {
+    each(|home| {
+        let count = counting(home);
+        home.run();
+        let seen = home.cache().join(format!("{}.seen", home.image.digest));
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let text = fs::read_to_string(&seen).unwrap();
+        fs::write(&seen, text.replace(boot.trim(), "earlier")).unwrap();
+        let before = count();
+        home.run().is_fine(false);
+        assert!(count() == before + 1 || before == 0, "{before} {}", count());
+        assert_eq!(fs::read_to_string(&seen).unwrap().lines().count(), 2);
+    });
+}
+
+#[test]
+fn without_stat_a_copy_is_hashed_each_time() {
+    each(|home| {
+        let count = counting(home);
+        home.fake("stat", "#!/bin/sh\nexit 1\n");
+        home.run().is_fine(true);
+        home.run().is_fine(false);
+        assert!([0, 2].contains(&count()), "{}", count());
+    });
+}
+
+#[test]
+fn what_others_have_marked_does_not_count() {
+    each(|home| {
+        let count = counting(home);
+        home.run();
+        let before = count();
+        set_mode(&home.cache(), 0o777);
+        home.run().is_fine(true);
+        assert!(count() == before + 1 || before == 0, "{before} {}", count());
+    });
 }
 
 #[test]
