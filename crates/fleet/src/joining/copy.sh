@@ -45,11 +45,11 @@ for above in "$HOME" "$cache"; do
 done
 [ ! -h "$folder" ] || refuse "\`$folder\` is a symbolic link; remove it on the host, and a folder takes its place"
 (umask 077 && mkdir -p "$folder") && exec 4<"$folder" || exit 91
-look $at 4<&4
+look /proc/self/fd/0 <&4
 [ "$owner" = "$me" ] || refuse "\`$folder\` belongs to user $owner and not to the login; remove it on the host"
 if ! is_closed; then
     chmod 700 $at 4<&4
-    look $at 4<&4
+    look /proc/self/fd/0 <&4
     is_closed || refuse "others can write to \`$folder\`, and \`chmod 700\` does not change that; remove it on the host"
     # Who could write there may still have one of these files open.
     rm -f $at/@HEX@* 4<&4 || refuse "others could write to \`$folder\`, and it cannot be emptied; remove it on the host"
