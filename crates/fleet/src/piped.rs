@@ -229,7 +229,7 @@ impl<L: Line> Piped<L> {
             let plan = Box::new(plan.clone());
             self.ask(&Ask::Facts { plan, host });
         }
-        self.await_answer(PATIENCE, |told| told.facts.take())
+        self.await_told("what it knows of its targets", |told| told.facts.take())
     }
 
     /// Has it look at its part of an order.
@@ -241,7 +241,7 @@ impl<L: Line> Piped<L> {
             let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
             of_order(order).for_each(|ask| self.ask(&ask));
         }
-        self.await_answer(PATIENCE, |told| told.examined.take())
+        self.await_told("its look at its targets", |told| told.examined.take())
     }
 
     /// Has it grant what it has examined, with these words.
@@ -250,7 +250,17 @@ impl<L: Line> Piped<L> {
     /// When it does not answer.
     pub fn grant(&mut self, words: Vec<String>) -> Result<Result<Box<Ready>, Refusal>, LineError> {
         self.ask(&Ask::Grant { overwrite: words });
-        self.await_answer(PATIENCE, |told| told.granted.take())
+        self.await_told("its consent to the job", |told| told.granted.take())
+    }
+
+    /// Before the first run: an error says what it was waited for.
+    fn await_told<T>(
+        &mut self,
+        what: &str,
+        take: impl Fn(&mut Self) -> Option<T>,
+    ) -> Result<T, LineError> {
+        let told = self.await_answer(PATIENCE, take);
+        told.map_err(|end| LineError(format!("{end} while {what} was waited for")))
     }
 
     fn await_answer<T>(

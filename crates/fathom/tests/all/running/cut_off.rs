@@ -81,6 +81,9 @@ fn while_it_is_asked() {
         "32kbit",
         &[],
         comes,
-        &["silent for 10 s", "waited for in vain for 10 s"],
+        &[
+            "silent for 10 s while ",
+            "its shell was waited for in vain for 10 s",
+        ],
     );
 }
