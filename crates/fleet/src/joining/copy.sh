@@ -35,7 +35,7 @@ for above in "$HOME" "$cache"; do
     look "$above"
     case $owner in
     "$me" | 0) ;;
-    *) refuse "\`$above\` belongs to user $owner, who could exchange what runs there; give it to the login with \`chown\`" ;;
+    *) refuse "\`$above\` belongs to user $owner, who could exchange what runs there; the login needs a HOME of its own, as \`sudo -H\` gives it" ;;
     esac
     case $mode in
     # Of others nothing can be removed there.

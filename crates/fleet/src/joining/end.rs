@@ -146,6 +146,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_shell_refuses_stands_alone() {
+        let refusal = format!("{REFUSES}`/h/.cache` is open");
+        for code in [92, 1, UNREACHED] {
+            let said = [
+                "a greeting",
+                &refusal,
+                "command terminated with exit code 92",
+            ];
+            assert_eq!(told(code, &said), "`/h/.cache` is open");
+        }
+    }
+
+    #[test]
     fn another_end_has_another_reason() {
         assert_eq!(
             told(126, &["sh: 1: exec: /h/f: Permission denied"]),

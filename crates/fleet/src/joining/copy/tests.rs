@@ -225,7 +225,8 @@ fn folders_of_somebody_else_are_refused() {
         home.run();
         for folder in ["home", "home/.cache", "home/.cache/fathom"] {
             chown(home.path(folder), Some(OTHER), None).unwrap();
-            home.run().is_refused(&["belongs to user 65534"]);
+            let named = format!("`{}` belongs to user 65534", home.path(folder).display());
+            home.run().is_refused(&[&named]);
             chown(home.path(folder), Some(0), None).unwrap();
         }
         home.run().is_fine(false);
