@@ -1,16 +1,14 @@
 //! `fathom agent`: this machine does its part of a job that another one leads, over a pair of pipes.
-use crate::arguments::AgentOptions;
 use crate::exit::{Exit, fail};
 use crate::here::Here;
-use crate::{joining, printing};
+use crate::printing;
 use std::io::Write;
 use sys::clock::Clock;
 
 /// Serves until the line ends.
-pub fn main(options: &AgentOptions) -> Exit {
-    if options.no_keep {
-        joining::remove_copy();
-    }
+pub fn main() -> Exit {
+    // It was started by a descriptor, whose number would be its name.
+    let _ = sys::thread::set_name("fathom");
     let mut out = match printing::Channel::Out.descriptor() {
         Ok(descriptor) => std::fs::File::from(descriptor),
         Err(error) => return fail(Exit::Failed, &error.to_string()),

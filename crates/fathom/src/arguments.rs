@@ -106,17 +106,9 @@ pub enum Verb {
     },
     /// Do a part of a job that another host leads; started by it, over `ssh`.
     #[command(hide = true)]
-    Agent(AgentOptions),
+    Agent,
     /// Print a manual page, shell completions or a reference.
     Manual(ManualOptions),
-}
-
-/// What an agent takes.
-#[derive(Args, Clone, Debug, Default)]
-pub struct AgentOptions {
-    /// Remove this program as soon as it runs, where it is a copy.
-    #[arg(long)]
-    pub no_keep: bool,
 }
 
 /// What every verb that runs takes.

@@ -1,8 +1,9 @@
 //! `--client`: jobs of a command line for other hosts, as one plan. Nothing listens there: hosts are reached by `ssh`.
 use crate::arguments::Common;
+use crate::files;
 use crate::host_list;
 use crate::hosts;
-use crate::{files, joining};
+use fleet::joining;
 use lang::Environment;
 use lang::fio::{Input, Reading};
 use plan::{Diagnostic, Label, Plan, PlanHost, RunKind, RunSpec, SourceMap};

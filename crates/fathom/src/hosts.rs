@@ -1,10 +1,10 @@
 //! The hosts of a job that is spread over several, and how they are reached.
 use crate::arguments::{Common, HostOptions};
 use crate::exit::Exit;
-use crate::joining::{self, Joined};
 use crate::refusals;
 use conduct::machine::States;
 use conduct::{Clock, Host, LocalLead, OperationSink};
+use fleet::joining::{self, Joined};
 use fleet::settle::Machines;
 use fleet::{Gathering, PipeLine, Piped, Several};
 use measure::HostId;
@@ -62,7 +62,7 @@ const CONNECT_S_MIN: u64 = 10;
 
 fn way(common: &Common) -> joining::Way {
     joining::Way {
-        launcher: common.fleet.launcher.clone(),
+        launcher: common.fleet.launcher.clone().map(|launcher| launcher.0),
         keeps: !common.fleet.no_keep,
         patience_s: common.fleet.host_timeout.as_secs().max(CONNECT_S_MIN),
     }
@@ -105,7 +105,7 @@ fn piped(name: String, joined: Joined, silence: Duration) -> Piped<PipeLine> {
 /// # Errors
 /// In words, when this program cannot be given to others.
 pub fn reach(plan: &Plan, common: &Common) -> Result<Machines<Piped<PipeLine>>, String> {
-    let binary = joining::Binary::own()?;
+    let binary = joining::Image::own()?;
     let way = way(common);
     let (binary, way, silence) = (&binary, &way, common.fleet.host_timeout);
     let reached: Vec<_> = std::thread::scope(|scope| {

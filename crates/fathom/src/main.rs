@@ -33,7 +33,6 @@ mod hosts;
 mod import;
 mod in_turn;
 mod job_files;
-mod joining;
 mod lane;
 mod launch;
 mod limits;
@@ -181,7 +180,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Explain(options) => explain::main(&options),
         Verb::Vdbench { words } => vdbench_face::main(arguments, &words),
         Verb::Fio { words } => fio_face::main(arguments, &words),
-        Verb::Agent(options) => agent::main(&options),
+        Verb::Agent => agent::main(),
         Verb::Manual(options) => manual::main(&options, &mut Arguments::command()),
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+pub mod joining;
 mod line;
 mod operations;
 mod piped;

@@ -221,10 +221,12 @@ impl<L: Line> Piped<L> {
 
     fn await_step<T>(
         &mut self,
+        what: &str,
         take: impl Fn(&mut Self) -> Option<Result<T, Refusal>>,
     ) -> Result<T, Refusal> {
         let answer = self.await_answer(PATIENCE, take);
-        answer.unwrap_or_else(|end| Err(Refusal::misfit(end.to_string())))
+        let late = |end| Refusal::misfit(format!("{end} while {what} was waited for"));
+        answer.unwrap_or_else(|end| Err(late(end)))
     }
 
     fn await_answer<T>(
@@ -449,7 +451,7 @@ impl<L: Line> Machine for Piped<L> {
             let plan = Box::new(plan.clone());
             self.ask(&Ask::Facts { plan, host });
         }
-        self.await_step(|told| told.facts.take())
+        self.await_step("what it knows of its targets", |told| told.facts.take())
     }
 
     fn examine(&mut self, order: &Order) -> Result<Examined, Refusal> {
@@ -457,13 +459,13 @@ impl<L: Line> Machine for Piped<L> {
             let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
             of_order(order).for_each(|ask| self.ask(&ask));
         }
-        self.await_step(|told| told.examined.take())
+        self.await_step("its look at its targets", |told| told.examined.take())
     }
 
     fn grant(&mut self, overwrite: &[String]) -> Result<Ready, Refusal> {
         let overwrite = overwrite.to_vec();
         self.ask(&Ask::Grant { overwrite });
-        self.await_step(|told| told.granted.take())
+        self.await_step("its consent to the job", |told| told.granted.take())
             .map(|ready| *ready)
     }
 }

@@ -9,8 +9,8 @@ const BEYOND: &[&str] = &["door", "sys"];
 /// Places that reach files which are no targets, and what they are.
 pub const OWN_FILES: &[(&str, &str)] = &[
     (
-        "crates/fathom/src/joining.rs",
-        "this program, which is read to be copied to a host, and its copy there",
+        "crates/fleet/src/joining/image.rs",
+        "this program, which is read to be copied to a host",
     ),
     (
         "crates/fathom/src/outputs.rs",

@@ -25,7 +25,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
             "plan", "measure", "analysis", "sys", "engine", "host", "door",
         ],
     ),
-    ("fleet", &["plan", "measure", "conduct"]),
+    ("fleet", &["plan", "sys", "measure", "conduct"]),
     ("store", &["plan", "measure"]),
     ("report", &["plan", "lang", "measure", "analysis"]),
     (

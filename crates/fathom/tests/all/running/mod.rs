@@ -1,6 +1,7 @@
 //! Executions under way: devices that fail or do not answer, signals, ends, and going on.
 mod alike;
 mod at;
+mod cut_off;
 mod failing;
 mod few_tags;
 mod hang;

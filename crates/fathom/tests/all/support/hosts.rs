@@ -94,6 +94,19 @@ impl Hosts {
         call(&["ip", "link", "set", &self.all[place].cable, state]).unwrap();
     }
 
+    /// Has the cable to a host take less, in bits a second; an error says what is missing here.
+    pub fn narrow(&self, place: usize, rate: &str) -> Result<(), String> {
+        let cable = &self.all[place].cable;
+        let words = ["tc", "qdisc", "add", "dev", cable, "root", "tbf"];
+        call(
+            &[
+                &words[..],
+                &["rate", rate, "burst", "4kb", "latency", "50ms"],
+            ]
+            .concat(),
+        )
+    }
+
     /// The agent on a host.
     pub fn agent(&self, place: usize) -> Option<u32> {
         let listed = Command::new("ip")
