@@ -50,6 +50,8 @@ fn all(root: &Path, steps: &mut Steps) -> Result<String, String> {
     let program = workspace::program(root).display().to_string();
     let compared = ["--jobs", COMPARED_JOBS, "--program", &program].map(str::to_owned);
     steps.take("compare-fio", || fio_jobs::run(root, &compared))?;
+    let on_hosts = [&compared[..], &["--hosts".to_owned()]].concat();
+    steps.take("compare-hosts", || fio_jobs::run(root, &on_hosts))?;
     let suite = ["--quick".to_owned(), program];
     steps.take("fio-suite", || fio_suite::run(root, &suite))?;
     steps.take("tests", || test_run::run(root, &[], &[]))

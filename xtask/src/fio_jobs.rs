@@ -1,6 +1,7 @@
 //! Small jobs for the engine `null`, drawn from tables of options, through fio and through Fathom: which I/Os each of them
 //! did, by their logs. Counts are compared exactly, places as sets, and sequences where they do not depend on a
 //! generator. A job follows from its number, so a difference can be run again by it. Read [`draw::Job`] first.
+mod alike;
 mod compare;
 mod draw;
 mod known;
@@ -17,9 +18,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub const HELP: &str = "\
-cargo xtask compare-fio [--jobs N] [--seed N] [--program PATH] [--show] [--documented]
+cargo xtask compare-fio [--jobs N] [--seed N] [--program PATH] [--show] [--documented] [--hosts]
                                   the same small jobs through fio 3.33 and Fathom; `--seed N --jobs 1` repeats one,
-                                  `--documented` prints what is otherwise for a reason, too";
+                                  `--documented` prints what is otherwise for a reason, too; `--hosts` has Fathom alone
+                                  do them, once directly and once on one host, and compares that";
 
 /// The release whose behaviour is the measure.
 const VERSION: &str = "fio-3.33";
@@ -36,6 +38,8 @@ struct Options {
     shows: bool,
     /// Prints documented differences, too.
     has_documented: bool,
+    /// Compares this machine with one host instead of fio with Fathom.
+    on_hosts: bool,
 }
 
 /// What one program made of a job.
@@ -56,7 +60,7 @@ struct Tally {
 
 pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let options = options(arguments)?;
-    if let Some(reason) = missing_fio() {
+    if let Some(reason) = missing_fio().filter(|_| !options.on_hosts) {
         println!("skipped: {reason}");
         return Ok(());
     }
@@ -76,6 +80,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     print(&tally);
     match tally.different {
         0 => Ok(()),
+        count if options.on_hosts => Err(format!("{count} jobs are done otherwise on a host")),
         count => Err(format!("{count} jobs are done otherwise than by fio")),
     }
 }
@@ -87,11 +92,16 @@ fn options(arguments: &[String]) -> Result<Options, String> {
         program: None,
         shows: false,
         has_documented: false,
+        on_hosts: false,
     };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if word == "--show" {
             options.shows = true;
+            continue;
+        }
+        if word == "--hosts" {
+            options.on_hosts = true;
             continue;
         }
         if word == "--documented" {
@@ -159,6 +169,13 @@ fn all(program: &Path, folder: &Path, options: &Options) -> Result<Tally, String
 /// One job through both; a difference is printed as it is found.
 fn one(program: &Path, folder: &Path, number: u64, options: &Options) -> Result<Verdict, String> {
     let job = Job::drawn(number);
+    if options.on_hosts {
+        let verdict = alike::verdict(program, &job, folder, &folder.join("home"))?;
+        if let Verdict::Different(what) = &verdict {
+            println!("job {number}\n  {}\n  {what}", job.line());
+        }
+        return Ok(verdict);
+    }
     let fio = outcome(Path::new("fio"), &[], &job, &folder.join("fio"))?;
     let ours = outcome(program, &["fio"], &job, &folder.join("fathom"))?;
     let verdict = compare::verdict(&job, &fio, &ours);
@@ -204,17 +221,21 @@ fn outcome(program: &Path, verb: &[&str], job: &Job, folder: &Path) -> Result<Ou
         .map_err(|error| format!("`{}` does not start: {error}", program.display()))?;
     let shown = String::from_utf8_lossy(&output.stderr).into_owned();
     let report = std::fs::read_to_string(folder.join("out")).unwrap_or_default();
+    Ok(Outcome {
+        code: output.status.code(),
+        text: shown + &report,
+        logs: logs_of(job, folder)?,
+    })
+}
+
+fn logs_of(job: &Job, folder: &Path) -> Result<Vec<Vec<logs::Row>>, String> {
     let logs = (1..=job.clones).map(|clone| folder.join(format!("log_lat.{clone}.log")));
     let mut logs: Vec<Vec<logs::Row>> = logs
         .map(|path| logs::read(&path))
         .collect::<Result<_, _>>()?;
     // fio numbers them by the moment at which they are opened.
     logs.sort_by_key(|log| (log.iter().map(|row| row.offset).min(), log.len()));
-    Ok(Outcome {
-        code: output.status.code(),
-        text: shown + &report,
-        logs,
-    })
+    Ok(logs)
 }
 
 impl Tally {

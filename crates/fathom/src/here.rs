@@ -249,8 +249,10 @@ fn tell(looked_at: &LookedAt, ready: &mut Ready) {
     let (plan, choice) = (&looked_at.plan, &looked_at.choice);
     let host = looked_at.order.host;
     let told = machine::targets_told(plan, &Storage::real(), looked_at.approach.is_some());
+    let whole = &looked_at.order.plan.plan;
+    let name = whole.hosts.get(host as usize).map(|host| &host.name);
     let is_mine =
-        |(number, _): &(usize, _)| !plan.plan.is_spread() || plan.plan.targets[*number].is_real();
+        |(number, _): &(usize, _)| !whole.is_spread() || name == Some(&whole.targets[*number].host);
     let targets = told.into_iter().enumerate().filter(is_mine);
     ready.targets = targets
         .map(|(number, mut target)| {

@@ -48,6 +48,11 @@ pub fn verdict(job: &Job, fio: &Outcome, ours: &Outcome) -> Verdict {
     }
 }
 
+/// The same of two logs of one program.
+pub fn logs_verdict(job: &Job, one: &Outcome, other: &Outcome) -> Verdict {
+    difference(job, one, other).map_or(Verdict::Equal, Verdict::Different)
+}
+
 fn difference(job: &Job, fio: &Outcome, ours: &Outcome) -> Option<String> {
     if ours.code != Some(0) {
         let first = ours.text.lines().find(|line| line.contains("error"));
