@@ -15,7 +15,7 @@ use host::guard::{Examination, Overwrite, Refused, Request};
 use host::{Storage, SysRoot};
 use plan::{
     Access, Alignment, BoundPlan, Diagnostic, Facts, FoundKind, Owner, Plan, RunId, SizeRule,
-    Target, TargetFacts, TargetId, TargetKind,
+    TargetFacts, TargetId, TargetKind,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -75,8 +75,16 @@ pub fn facts(plan: &Plan, storage: &Storage) -> Facts {
         let look = || host::target_facts(storage, &target.path, target.kind);
         door::waiting::on(&target.path, look).unwrap_or(missing)
     };
+    let same = |target: &plan::Target| match target.is_real() {
+        true => door::waiting::on(&target.path, || host::same_name(storage, &target.path)),
+        false => String::new(),
+    };
     Facts {
         targets: plan.targets.iter().map(of).collect(),
+        same: match plan.is_spread() {
+            true => plan.targets.iter().map(same).collect(),
+            false => Vec::new(),
+        },
     }
 }
 
@@ -101,9 +109,9 @@ pub fn examine_some(
     let request = |id: TargetId| {
         let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
         let access = match (bound.is_written(), bound.facts.found) {
-            (_, FoundKind::Missing) if is_made_elsewhere(plan, target) => Access::Share,
+            (_, FoundKind::Missing) if bound.made_as.is_some() => Access::Share,
             (false, _) => Access::Read,
-            (true, _) if is_kept_elsewhere(plan, target) => Access::Share,
+            (true, _) if is_kept_elsewhere(plan, id) => Access::Share,
             (true, FoundKind::Missing) => Access::Create,
             (true, _) => Access::Write,
         };
@@ -124,17 +132,13 @@ pub fn examine_some(
     host::guard::examine_through(root, door, &real.map(request).collect::<Vec<_>>())
 }
 
-fn is_made_elsewhere(plan: &BoundPlan, target: &Target) -> bool {
-    plan.plan.made_elsewhere(target).is_some()
-}
-
 /// Whether a claim of the first host that reaches a shared target would refuse one of this host: files are locked across
 /// hosts, and devices within one.
-fn is_kept_elsewhere(plan: &BoundPlan, target: &Target) -> bool {
-    let Some(first) = plan.plan.made_elsewhere(target) else {
+fn is_kept_elsewhere(plan: &BoundPlan, target: TargetId) -> bool {
+    let Some(first) = plan.targets[target.index()].made_as else {
         return false;
     };
-    let first = plan.plan.target(first);
+    let (target, first) = (plan.plan.target(target), plan.plan.target(first));
     let system = |host: &str| {
         let mut hosts = plan.plan.hosts.iter();
         let known = hosts.find(|one| one.name == host)?;

@@ -190,6 +190,7 @@ fn on_a_file(kind: BackendKind) {
     let plan = plan(&path, TargetKind::File);
     let root = host::SysRoot::real();
     let facts = Facts {
+        same: Vec::new(),
         targets: vec![
             host::target_facts(&host::Storage::new(&root), &path, TargetKind::File).unwrap(),
         ],

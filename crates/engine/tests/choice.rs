@@ -10,6 +10,7 @@ fn bound(direct: bool, ram_backed: bool) -> BoundPlan {
     let mut disk = target(Path::new("/dev/disk"), TargetKind::Device, MIB);
     disk.open.direct = direct;
     let facts = Facts {
+        same: Vec::new(),
         targets: vec![TargetFacts {
             found: FoundKind::BlockDevice,
             bytes: MIB,

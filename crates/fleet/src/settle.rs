@@ -112,7 +112,9 @@ pub fn settle<M: Machine + Send>(
     }
     let bound = Arc::new(bound);
     diagnostics.extend(conduct::machine::not_built(&bound));
-    diagnostics.extend(shared::differing(&bound.plan, &facts));
+    diagnostics.extend(shared::differing(&bound, &facts));
+    let twice = shared::checked_twice(&bound);
+    machines.refusals.extend(twice);
     let given = words::by_host(&bound.plan, &asked.overwrite);
     let examined = machines.examine(&bound, asked, &given);
     let is_whole = machines.refusals.is_empty() && diagnostics.is_empty();
@@ -269,15 +271,17 @@ impl<M: Machine + Send> Machines<M> {
             },
             ram_backed: false,
         };
-        let of = |(number, target): (usize, &plan::Target)| {
+        let mut whole = Facts::default();
+        for (number, target) in plan.targets.iter().enumerate() {
             let named =
                 |(host, _): &&(HostId, Facts)| plan.hosts[*host as usize].name == target.host;
             let facts = told.iter().find(named).map(|(_, facts)| facts);
-            facts.map_or_else(|| unknown.clone(), |facts| facts.targets[number].clone())
-        };
-        Facts {
-            targets: plan.targets.iter().enumerate().map(of).collect(),
+            let found = facts.and_then(|facts| facts.targets.get(number));
+            let same = facts.and_then(|facts| facts.same.get(number));
+            whole.targets.push(found.unwrap_or(&unknown).clone());
+            whole.same.push(same.cloned().unwrap_or_default());
         }
+        whole
     }
 
     fn examine(

@@ -83,11 +83,16 @@ const NETWORK_MOUNTS: [&str; 8] = [
     "glusterfs",
 ];
 
+/// Whether several hosts may see the files of a file system of this kind.
+pub fn is_network_mount(kind: &str) -> bool {
+    NETWORK_MOUNTS.iter().any(|known| kind.ends_with(known))
+}
+
 impl TargetIdentity {
     /// Whether its file system is one of the network.
     pub fn is_on_network(&self) -> bool {
         let mount = self.mount.as_ref();
-        mount.is_some_and(|mount| NETWORK_MOUNTS.iter().any(|kind| mount.kind.ends_with(kind)))
+        mount.is_some_and(|mount| is_network_mount(&mount.kind))
     }
 
     /// What it is called on every host that reaches it: a number of the device, or a file of a server. `None` where nothing

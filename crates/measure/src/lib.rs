@@ -32,7 +32,7 @@ pub use evidence::{
 };
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceFacts, DeviceSample, HostFacts, HostSample, IoLimit,
-    MountFacts, MountSample, NetworkSample, Pressure, TargetIdentity,
+    MountFacts, MountSample, NetworkSample, Pressure, TargetIdentity, is_network_mount,
 };
 pub use fold::{HostTotals, LostTime, LostTotals, RunFold, RunTotals};
 pub use histogram::{

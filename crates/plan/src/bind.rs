@@ -1,5 +1,6 @@
 //! From a plan and what was found on the machine to a [`BoundPlan`], in which every value that the
 //! engine needs is a number.
+mod makers;
 mod misfit;
 mod names;
 mod region;
@@ -58,6 +59,10 @@ pub struct Alignment {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     pub targets: Vec<TargetFacts>,
+    /// Of a plan on several hosts: a name for what stands at the path of each target. Hosts that give the same name see the
+    /// same thing. Empty where nothing is known.
+    #[serde(default)]
+    pub same: Vec<String>,
 }
 
 /// A plan whose every symbolic size is resolved.
@@ -83,6 +88,9 @@ pub struct BoundTarget {
     /// Whether runs that measure read it.
     #[serde(default)]
     pub is_read: bool,
+    /// The target of another host that is the same thing, and is made there alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_as: Option<TargetId>,
 }
 
 /// A run with the regions of its streams in bytes.
@@ -223,12 +231,13 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
     );
     let mut errors = Vec::new();
     let used = plan.used_targets();
+    let makers = makers::of(&plan, facts);
     let mut targets = Vec::with_capacity(plan.targets.len());
     for (target, found) in plan.targets.iter().zip(&facts.targets) {
         let in_use = used[targets.len()];
-        let is_made = plan.made_elsewhere(target).is_none();
-        match bind_target(target, found, in_use, is_made) {
-            Ok(bound) => targets.push(bound),
+        let made_as = makers[targets.len()];
+        match bind_target(target, found, in_use, made_as.is_none()) {
+            Ok(bound) => targets.push(BoundTarget { made_as, ..bound }),
             Err(error) => {
                 errors.push(error);
                 let bytes = found.bytes;
@@ -238,6 +247,7 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
                     is_prepared: false,
                     write_extent: None,
                     is_read: false,
+                    made_as,
                 });
             }
         }
@@ -765,6 +775,7 @@ fn bind_target(
     let (name, origin) = (|| target.name.clone(), || target.origin.clone());
     let path = || target.path.display().to_string();
     let bound = |bytes, is_prepared| BoundTarget {
+        made_as: None,
         facts: found.clone(),
         bytes,
         is_prepared,
@@ -998,6 +1009,7 @@ impl Facts {
             ram_backed: false,
         };
         Self {
+            same: Vec::new(),
             targets: plan.targets.iter().map(fact).collect(),
         }
     }

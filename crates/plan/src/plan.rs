@@ -241,17 +241,6 @@ impl Plan {
         hosts.any(|host| host.name == target.host && host.reach.is_some())
     }
 
-    /// The target of the first host that has the same path, where several hosts share a target: it is made there alone.
-    /// Under paths of their own each host has what it makes.
-    #[must_use]
-    pub fn made_elsewhere(&self, target: &Target) -> Option<TargetId> {
-        let first = target.shared_from?;
-        let is_there = self.targets.get(first.index());
-        is_there
-            .is_some_and(|one| one.path == target.path)
-            .then_some(first)
-    }
-
     /// Whether another host than the one that leads has a part.
     pub fn is_spread(&self) -> bool {
         self.hosts.iter().any(|host| host.reach.is_some())

@@ -136,6 +136,7 @@ pub fn facts(path: &Path, kind: TargetKind) -> TargetFacts {
 pub fn bind_real(plan: Plan) -> BoundPlan {
     let targets = plan.targets.iter().map(|t| facts(&t.path, t.kind));
     let facts = Facts {
+        same: Vec::new(),
         targets: targets.collect(),
     };
     bind(plan, &facts).unwrap()

@@ -4,7 +4,7 @@ use measure::HostId;
 use plan::{
     BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Origin, Plan, Preparation, TargetId, TargetKind,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The targets that are one storage on several hosts, by that of the first.
 fn shared_targets(plan: &Plan) -> BTreeMap<usize, Vec<usize>> {
@@ -19,13 +19,14 @@ fn shared_targets(plan: &Plan) -> BTreeMap<usize, Vec<usize>> {
 }
 
 /// What several hosts share is the same on all of them: as large, or missing, and then the first makes it.
-pub fn differing(plan: &Plan, facts: &Facts) -> Vec<Diagnostic> {
+pub fn differing(bound: &BoundPlan, facts: &Facts) -> Vec<Diagnostic> {
+    let plan = &bound.plan;
     let mut found = Vec::new();
     for mut targets in shared_targets(plan).into_values() {
         targets.retain(|number| {
             let target = &plan.targets[*number];
             let is_made_there = target.shared_from.is_some()
-                && plan.made_elsewhere(target).is_none()
+                && bound.targets[*number].made_as.is_none()
                 && target.preparation != Preparation::AsFound;
             target.is_real() && !is_made_there
         });
@@ -59,6 +60,46 @@ pub fn differing(plan: &Plan, facts: &Facts) -> Vec<Diagnostic> {
     found
 }
 
+/// One thing that several hosts write and check: each knows of its own data alone.
+pub fn checked_twice(bound: &BoundPlan) -> Vec<(HostId, Refusal)> {
+    let plan = &bound.plan;
+    let streams = plan.templates.iter().flat_map(|one| &one.streams);
+    let checking = streams.filter(|stream| stream.data.check.is_some());
+    let checked: BTreeSet<TargetId> = checking.flat_map(|one| one.targets.clone()).collect();
+    let is_written = |id: TargetId| bound.targets[id.index()].is_written();
+    let refusal = |number: usize| {
+        let id = TargetId::at(number);
+        let first = bound.targets[number].made_as?;
+        let is_checked = checked.contains(&id) || checked.contains(&first);
+        if !is_checked || !is_written(id) || !is_written(first) {
+            return None;
+        }
+        let host = plan
+            .hosts
+            .iter()
+            .position(|one| one.name == plan.target(id).host)?;
+        let text = format!(
+            "`{}` is the file that host `{}` writes as `{}`, and what is written to it is checked, which takes one host: give each a file of its own",
+            plan.target(id).name,
+            plan.target(first).host,
+            plan.target(first).name
+        );
+        Some((host as HostId, protected(text)))
+    };
+    (0..bound.targets.len()).filter_map(refusal).collect()
+}
+
+fn protected(text: String) -> Refusal {
+    Refusal {
+        reasons: vec![Reason {
+            kind: ReasonKind::Protected,
+            text,
+            word: None,
+        }],
+        ..Refusal::default()
+    }
+}
+
 /// One device that storage definitions of several hosts write, each as if it had it alone.
 pub fn written_twice(plan: &BoundPlan, ready: &[(HostId, Ready)]) -> Vec<(HostId, Refusal)> {
     if !plan.plan.is_spread() {
@@ -90,16 +131,7 @@ pub fn written_twice(plan: &BoundPlan, ready: &[(HostId, Ready)]) -> Vec<(HostId
                 target.name,
                 plan.plan.target(first.1).name
             );
-            let reason = Reason {
-                kind: ReasonKind::Protected,
-                text,
-                word: None,
-            };
-            let refusal = Refusal {
-                reasons: vec![reason],
-                ..Refusal::default()
-            };
-            refusals.push((host, refusal));
+            refusals.push((host, protected(text)));
         }
     }
     refusals

@@ -42,6 +42,7 @@ fn a_thousand_storages_and_ten_thousand_runs_stay_factored() {
         ram_backed: false,
     };
     let facts = Facts {
+        same: Vec::new(),
         targets: vec![found; STORAGES],
     };
     let bound = plan::bind(plan, &facts).expect("the files fit");

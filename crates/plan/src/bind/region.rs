@@ -170,6 +170,7 @@ mod tests {
 
     fn target(found: FoundKind, bytes: u64) -> BoundTarget {
         BoundTarget {
+            made_as: None,
             facts: TargetFacts {
                 found,
                 bytes,

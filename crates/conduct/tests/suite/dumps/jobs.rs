@@ -260,6 +260,7 @@ fn record(follows_times: bool) -> Job {
 fn on_a_file(name: &'static str, mut plan: Plan) -> Job {
     plan.targets = vec![target(Path::new(PATH), TargetKind::File, MIB)];
     let facts = Facts {
+        same: Vec::new(),
         targets: vec![TargetFacts {
             found: FoundKind::Missing,
             bytes: 0,

@@ -97,6 +97,7 @@ impl World {
             return None;
         }
         let facts = Facts {
+            same: Vec::new(),
             targets: paths.iter().map(|path| facts(&tree, path)).collect(),
         };
         bind(plans::plan(&mut dice, &paths, &facts), &facts).ok()

@@ -12,6 +12,7 @@ mod losses;
 mod many;
 mod memory;
 mod named_hosts;
+mod one_file;
 mod paces;
 mod prefill;
 mod prepare;
