@@ -2,9 +2,11 @@
 //! runs take of it. Binding is not its part: a plan is bound by who leads, over the facts of every machine. Read
 //! [`Machine`] first, which every machine is asked through, and then [`Approach`]; [`crate::LocalHost`] carries out what was
 //! granted.
+mod needs;
 mod room;
 mod steps;
 
+pub use needs::{RunNeeds, needs};
 pub use steps::{
     Examined, Machine, Order, Ready, Reason, ReasonKind, Refusal, States, StatesOfRun,
 };
@@ -14,8 +16,8 @@ use engine::BackendKind;
 use host::guard::{Examination, Overwrite, Refused, Request};
 use host::{Storage, SysRoot};
 use plan::{
-    Access, Alignment, BoundPlan, Diagnostic, Facts, FoundKind, Owner, Plan, RunId, SizeRule,
-    TargetFacts, TargetId, TargetKind,
+    Access, Alignment, BoundPlan, Diagnostic, Facts, FoundKind, Owner, Plan, SizeRule, TargetFacts,
+    TargetId, TargetKind,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -109,7 +111,7 @@ pub fn examine_some(
     let request = |id: TargetId| {
         let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
         let access = match (bound.is_written(), bound.facts.found) {
-            (_, FoundKind::Missing) if bound.made_as.is_some() => Access::Share,
+            (_, FoundKind::Missing) if plan.made_as(id).is_some() => Access::Share,
             (false, _) => Access::Read,
             (true, _) if is_kept_elsewhere(plan, id) => Access::Share,
             (true, FoundKind::Missing) => Access::Create,
@@ -135,7 +137,7 @@ pub fn examine_some(
 /// Whether a claim of the first host that reaches a shared target would refuse one of this host: files are locked across
 /// hosts, and devices within one.
 fn is_kept_elsewhere(plan: &BoundPlan, target: TargetId) -> bool {
-    let Some(first) = plan.targets[target.index()].made_as else {
+    let Some(first) = plan.made_as(target) else {
         return false;
     };
     let (target, first) = (plan.plan.target(target), plan.plan.target(first));
@@ -166,13 +168,17 @@ pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
 ///
 /// # Errors
 /// In words, what it does not give.
-pub fn check_demands(plan: &BoundPlan, kind: BackendKind, root: &SysRoot) -> Result<(), String> {
+pub fn check_demands(
+    (plan, needs): (&BoundPlan, &[RunNeeds]),
+    kind: BackendKind,
+    root: &SysRoot,
+) -> Result<(), String> {
     // Nothing is taken of the host in simulated time.
     if kind == BackendKind::Sim {
         return Ok(());
     }
     check_owners(&plan.plan)?;
-    check_held_memory(plan, root)
+    check_held_memory(needs, root)
 }
 
 /// Looks whether this process may work as those that the streams of a plan name.
@@ -195,17 +201,11 @@ fn check_owners(plan: &Plan) -> Result<(), String> {
 ///
 /// # Errors
 /// In words, when a run takes so much that other programs would be ended for want of it.
-fn check_held_memory(plan: &BoundPlan, root: &SysRoot) -> Result<(), String> {
-    let held = |id: RunId| {
-        let run = plan.run(id).run;
-        let streams = run.streams.iter();
-        let bytes = streams.map(|stream| stream.flow.held_memory_bytes);
-        (bytes.fold(0, u64::saturating_add), run.name)
-    };
-    let most = plan.distinct_runs().into_iter().map(held);
-    let Some((bytes, name)) = most.max_by_key(|(bytes, _)| *bytes) else {
+fn check_held_memory(needs: &[RunNeeds], root: &SysRoot) -> Result<(), String> {
+    let Some(most) = needs.iter().max_by_key(|one| one.held_bytes) else {
         return Ok(());
     };
+    let (bytes, name) = (most.held_bytes, &most.name);
     let limit = match host::process_limits(root).memory_bytes {
         Some(limit) if bytes > 0 => limit,
         _ => return Ok(()),

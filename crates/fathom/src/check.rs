@@ -406,7 +406,9 @@ fn look_at_bound(
     diagnostics.extend(without_size(&bound, &stand_ins));
     match machine::backend(&bound, None) {
         Ok(choice) => {
-            let rule = WorkerRule::Automatic;
+            let (rule, cpus) = (WorkerRule::Automatic, host::facts().cpus);
+            let needs = conduct::machine::needs(&bound, choice.backends(), rule, cpus);
+            let workers = machine::workers_max(&needs);
             let seen = bound.plan.is_spread().then(|| BoundPlan {
                 plan: bound.plan.seen_from(None),
                 ..bound.clone()
@@ -415,7 +417,7 @@ fn look_at_bound(
             // A job that is refused writes no results.
             let is_refused = refused.is_some() || !diagnostics.iter().all(is_no_error);
             let output = (!is_refused).then_some(output);
-            let found = lints::judge(seen, &choice, rule, output, lints, storage);
+            let found = lints::judge(seen, &choice, workers, output, lints, storage);
             diagnostics.extend(found);
         }
         Err(message) => diagnostics.push(Diagnostic::note("fathom-0001", message)),

@@ -1,6 +1,6 @@
 //! How many files may be open at a time: for runs, and for claims that take a descriptor.
 use crate::machine;
-use engine::{BackendChoice, WorkerRule};
+use conduct::machine::RunNeeds;
 use host::SysRoot;
 use plan::BoundPlan;
 use std::collections::BTreeSet;
@@ -47,17 +47,13 @@ impl Descriptors {
 /// # Errors
 /// In words, when they do not suffice for what a run keeps in flight, which would end it half way through.
 pub fn share_out(
-    plan: &BoundPlan,
-    choice: &BackendChoice,
-    rule: WorkerRule,
+    (plan, needs): (&BoundPlan, &[RunNeeds]),
     root: &SysRoot,
 ) -> Result<Descriptors, String> {
     let Some(limit) = host::process_limits(root).open_files else {
         return Ok(Descriptors::UNLIMITED);
     };
-    let runs = plan.distinct_runs().into_iter();
-    let opened = runs.map(|id| engine::files_of_run(plan, &plan.run(id)));
-    let most = opened.max().unwrap_or(0);
+    let most = needs.iter().map(|one| one.files).max().unwrap_or(0);
     let room = limit.left.saturating_sub(OWN_FILES) as usize;
     if most <= room {
         return Ok(Descriptors {
@@ -68,16 +64,9 @@ pub fn share_out(
     }
     // Now it matters what else stays open as long as the execution goes.
     let room = room.saturating_sub(held(plan));
-    let cpus = host::facts().cpus;
-    let needed = |id| {
-        let run = plan.run(id);
-        let is_beyond = engine::files_of_run(plan, &run) > room;
-        let needed = is_beyond
-            .then(|| engine::descriptors_needed(plan, &run, choice.backends(), rule, cpus));
-        (needed.unwrap_or(0), run.run.name)
-    };
-    let needs = plan.distinct_runs().into_iter().map(needed);
-    match needs.max_by_key(|(needed, _)| *needed) {
+    let beyond = needs.iter().filter(|one| one.files > room);
+    let needed = beyond.map(|one| (one.descriptors, &one.name));
+    match needed.max_by_key(|(needed, _)| *needed) {
         Some((needed, name)) if needed > room => Err(format!(
             "run `{name}` needs {needed} file descriptors for its I/Os in flight and their workers, and {} leaves room for {room}; {}, or keep fewer I/Os in flight",
             limit.name, limit.raise

@@ -2,10 +2,10 @@
 use crate::descriptors::{self, Descriptors};
 use crate::records::Records;
 use crate::{fill, lints, machine, refusals, removal, standing, written_states};
-use conduct::machine::{Approach, Examined, Machine, Order, Ready, Refusal, States};
+use conduct::machine::{Approach, Examined, Machine, Order, Ready, Refusal, RunNeeds, States};
 use conduct::{CommandSettings, Crew, Keeper, Left, LocalHost, OperationSink, SimulatedHost};
 use door::Grants;
-use engine::{BackendChoice, BackendKind, EngineConfig, Generations, WorkerRule};
+use engine::{BackendChoice, BackendKind, EngineConfig, Generations};
 use fleet::OnSite;
 use host::guard::Overwrite;
 use host::{Storage, SysRoot};
@@ -30,12 +30,17 @@ struct LookedAt {
     /// Where targets of other hosts are nothing.
     plan: Arc<BoundPlan>,
     choice: BackendChoice,
+    needs: Vec<RunNeeds>,
     descriptors: Descriptors,
     /// Where storage is reached.
     approach: Option<Approach>,
 }
 
-/// What runs need.
+fn reaches_storage(choice: &BackendChoice) -> bool {
+    !matches!(choice.kind, BackendKind::Null | BackendKind::Sim)
+}
+
+/// What a machine has granted.
 struct Granted {
     looked_at: LookedAt,
     grants: Arc<Grants>,
@@ -84,12 +89,14 @@ impl Machine for Here {
         let root = SysRoot::real();
         let plan = seen(order, &order.plan);
         let choice = machine::backend(&plan, order.backend.as_deref()).map_err(Refusal::misfit)?;
-        let rule = machine::worker_rule(order.workers);
-        let found = lints(order, &plan, &choice, rule)?;
-        let reaches = !matches!(choice.kind, BackendKind::Null | BackendKind::Sim);
-        let demands = conduct::machine::check_demands(&plan, choice.kind, &root);
+        let reaches = reaches_storage(&choice);
+        let needs = needs(order, &plan, &choice);
+        let workers = machine::workers_max(&needs);
+        let found = lints(order, &plan, &choice, workers)?;
+        let both = (&*plan, &*needs);
+        let demands = conduct::machine::check_demands(both, choice.kind, &root);
         let descriptors = demands.and_then(|()| match reaches {
-            true => descriptors::share_out(&plan, &choice, rule, &root),
+            true => descriptors::share_out(both, &root),
             false => Ok(Descriptors::UNLIMITED),
         });
         let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
@@ -115,6 +122,7 @@ impl Machine for Here {
             order: order.clone(),
             plan,
             choice,
+            needs,
             descriptors,
             approach,
         });
@@ -193,13 +201,15 @@ fn lints(
     order: &Order,
     plan: &BoundPlan,
     choice: &BackendChoice,
-    rule: WorkerRule,
+    workers: u32,
 ) -> Result<Vec<Diagnostic>, Refusal> {
     let selection = lints::selection(&order.lints).map_err(Refusal::misfit)?;
     let language = (Language::of(&order.language), &selection);
     let folder = order.results.as_deref();
     let storage = Storage::real();
-    Ok(lints::judge(plan, choice, rule, folder, language, &storage))
+    Ok(lints::judge(
+        plan, choice, workers, folder, language, &storage,
+    ))
 }
 
 fn words(words: &[String]) -> Result<Overwrite, Refusal> {
@@ -260,13 +270,18 @@ fn tell(looked_at: &LookedAt, ready: &mut Ready) {
             (TargetId::at(number), target)
         })
         .collect();
-    let counted = looked_at.order.earlier.as_ref();
-    let counted = counted.map(|earlier| seen(&looked_at.order, earlier));
-    let counted = counted.as_ref().unwrap_or(plan);
-    (ready.backend, ready.backend_reason) = machine::backends_used(counted, choice);
     ready.facts = host::facts();
-    let rule = machine::worker_rule(looked_at.order.workers);
-    ready.workers = machine::workers_max(counted, choice.backends(), rule, ready.facts.cpus);
+    let order = &looked_at.order;
+    let earlier = order.earlier.as_ref();
+    let earlier = earlier.map(|earlier| needs(order, &seen(order, earlier), choice));
+    let needs = earlier.as_ref().unwrap_or(&looked_at.needs);
+    (ready.backend, ready.backend_reason) = machine::backends_used(needs, choice);
+    ready.workers = machine::workers_max(needs);
+}
+
+fn needs(order: &Order, plan: &BoundPlan, choice: &BackendChoice) -> Vec<RunNeeds> {
+    let (rule, cpus) = (machine::worker_rule(order.workers), host::facts().cpus);
+    conduct::machine::needs(plan, choice.backends(), rule, cpus)
 }
 
 /// What is kept of what this machine writes, and taken away again.

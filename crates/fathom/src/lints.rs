@@ -1,7 +1,7 @@
 //! What probably is not as meant, told by a look at the machine: the facts come from `host`, the
 //! judgement from `lang`.
-use crate::{descriptors, machine};
-use engine::{BackendChoice, BackendKind, WorkerRule};
+use crate::descriptors;
+use engine::{BackendChoice, BackendKind};
 use host::{Limit, Storage, SysRoot, process_limits};
 use lang::{
     Language, Limits, LintSelection, MachineFacts, ResultPlace, StorageFacts, machine_lints,
@@ -28,11 +28,11 @@ pub fn selection(words: &[String]) -> Result<LintSelection, String> {
     Ok(selection)
 }
 
-/// Judges a plan by this machine. `output` is the folder that the results go to.
+/// Judges a plan by this machine, on which the run that has most has so many workers. `output` is the folder that the results go to.
 pub fn judge(
     plan: &BoundPlan,
     choice: &BackendChoice,
-    workers: WorkerRule,
+    workers: u32,
     output: Option<&Path>,
     (language, selection): (Language, &LintSelection),
     machine: &Storage,
@@ -48,7 +48,7 @@ pub fn judge(
             .iter()
             .map(|target| storage(target, machine))
             .collect(),
-        limits: limits(plan, choice, workers, host.cpus, machine.root()),
+        limits: limits(choice, workers, machine.root()),
         results: output.map(|output| ResultPlace {
             path: output.display().to_string(),
             devices: host::devices_of_folder(machine, output),
@@ -71,18 +71,10 @@ fn storage(target: &Target, machine: &Storage) -> StorageFacts {
     }
 }
 
-fn limits(
-    plan: &BoundPlan,
-    choice: &BackendChoice,
-    workers: WorkerRule,
-    cpus: u32,
-    root: &SysRoot,
-) -> Limits {
+fn limits(choice: &BackendChoice, workers: u32, root: &SysRoot) -> Limits {
     let found = process_limits(root);
     let rings = match choice.kind {
-        BackendKind::Uring => {
-            u64::from(machine::workers_max(plan, choice.backends(), workers, cpus))
-        }
+        BackendKind::Uring => u64::from(workers),
         _ => 0,
     };
     let in_flight = match choice.kind {

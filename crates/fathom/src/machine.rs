@@ -1,10 +1,11 @@
 //! The plan meets the machine: what this build and this kernel do of it, in words of the user. What targets are and
 //! whether they may be written is [`conduct::machine`].
 use crate::room;
-use engine::{BackendChoice, BackendKind, Backends, EngineConfig, WorkerRule};
+use conduct::machine::RunNeeds;
+use engine::{BackendChoice, BackendKind, EngineConfig, WorkerRule};
 use host::Storage;
 use measure::ExecutionTarget;
-use plan::{BindError, BoundPlan, Diagnostic, Facts, Plan, RunId, RunKind, TargetId, bind};
+use plan::{BindError, BoundPlan, Diagnostic, Facts, Plan, RunKind, TargetId, bind};
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -44,21 +45,18 @@ pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, S
 }
 
 /// The backends of what is measured, in words, and why. Several are told with who asks.
-pub fn backends_used(plan: &BoundPlan, choice: &BackendChoice) -> (String, String) {
+pub fn backends_used(needs: &[RunNeeds], choice: &BackendChoice) -> (String, String) {
     let mut used: Vec<(BackendKind, Vec<String>)> = Vec::new();
-    let is_measured = |id: &RunId| plan.plan.spec(*id).kind == RunKind::Measure;
-    for id in plan.distinct_runs().into_iter().filter(is_measured) {
-        for pool in plan.run(id).run.pools {
-            let kind = choice.backends().of(&pool);
-            let place = used.iter().position(|(known, _)| *known == kind);
-            let place = place.unwrap_or_else(|| {
-                used.push((kind, Vec::new()));
-                used.len() - 1
-            });
-            let names = &mut used[place].1;
-            if !names.contains(&pool.name) && names.len() <= NAMED_POOLS {
-                names.push(pool.name);
-            }
+    let measured = needs.iter().filter(|one| one.kind == RunKind::Measure);
+    for (kind, name) in measured.flat_map(|one| &one.pools) {
+        let place = used.iter().position(|(known, _)| known == kind);
+        let place = place.unwrap_or_else(|| {
+            used.push((*kind, Vec::new()));
+            used.len() - 1
+        });
+        let names = &mut used[place].1;
+        if !names.contains(name) && names.len() <= NAMED_POOLS {
+            names.push(name.clone());
         }
     }
     match used.as_slice() {
@@ -113,10 +111,8 @@ fn aio_refusal() -> Option<String> {
 }
 
 /// Workers of the run that has most.
-pub fn workers_max(plan: &BoundPlan, backends: Backends, rule: WorkerRule, cpus: u32) -> u32 {
-    let runs = plan.distinct_runs().into_iter();
-    let workers =
-        runs.map(|id| engine::planned_workers(&plan.plan, &plan.run(id), backends, rule, cpus));
+pub fn workers_max(needs: &[RunNeeds]) -> u32 {
+    let workers = needs.iter().map(|one| one.workers);
     workers.max().unwrap_or(0)
 }
 

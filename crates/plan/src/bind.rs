@@ -72,6 +72,9 @@ pub struct BoundPlan {
     pub targets: Vec<BoundTarget>,
     /// The runs to carry out, in order; preparations that nothing needs are left out.
     pub runs: Vec<RunId>,
+    /// Of each target, the one of another host that is made in its stead; empty of a plan without hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub makers: Vec<Option<TargetId>>,
 }
 
 /// A target with its size and its limits.
@@ -88,9 +91,6 @@ pub struct BoundTarget {
     /// Whether runs that measure read it.
     #[serde(default)]
     pub is_read: bool,
-    /// The target of another host that is the same thing, and is made there alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub made_as: Option<TargetId>,
 }
 
 /// A run with the regions of its streams in bytes.
@@ -235,9 +235,9 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
     let mut targets = Vec::with_capacity(plan.targets.len());
     for (target, found) in plan.targets.iter().zip(&facts.targets) {
         let in_use = used[targets.len()];
-        let made_as = makers[targets.len()];
-        match bind_target(target, found, in_use, made_as.is_none()) {
-            Ok(bound) => targets.push(BoundTarget { made_as, ..bound }),
+        let is_made = makers.get(targets.len()).is_none_or(Option::is_none);
+        match bind_target(target, found, in_use, is_made) {
+            Ok(bound) => targets.push(bound),
             Err(error) => {
                 errors.push(error);
                 let bytes = found.bytes;
@@ -247,7 +247,6 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
                     is_prepared: false,
                     write_extent: None,
                     is_read: false,
-                    made_as,
                 });
             }
         }
@@ -259,6 +258,7 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
         runs: Vec::new(),
         plan,
         targets,
+        makers,
     };
     bound.runs = bound
         .plan
@@ -321,6 +321,11 @@ impl BoundPlan {
     fn repeated(&self) -> usize {
         let is_measure = |id: &&RunId| self.plan.spec(**id).kind == RunKind::Measure;
         self.runs.iter().rev().take_while(is_measure).count()
+    }
+
+    /// The target of another host that is the same thing as this one, and is made there alone.
+    pub fn made_as(&self, target: TargetId) -> Option<TargetId> {
+        self.makers.get(target.index()).copied().flatten()
     }
 
     /// The first and the end byte that runs may change on a target.
@@ -775,7 +780,6 @@ fn bind_target(
     let (name, origin) = (|| target.name.clone(), || target.origin.clone());
     let path = || target.path.display().to_string();
     let bound = |bytes, is_prepared| BoundTarget {
-        made_as: None,
         facts: found.clone(),
         bytes,
         is_prepared,

@@ -151,6 +151,7 @@ impl Scenario {
         };
         let runs = plan.run_ids().collect::<Vec<RunId>>();
         BoundPlan {
+            makers: Vec::new(),
             plan,
             targets: Vec::new(),
             runs,

@@ -26,7 +26,7 @@ pub fn differing(bound: &BoundPlan, facts: &Facts) -> Vec<Diagnostic> {
         targets.retain(|number| {
             let target = &plan.targets[*number];
             let is_made_there = target.shared_from.is_some()
-                && bound.targets[*number].made_as.is_none()
+                && bound.made_as(TargetId::at(*number)).is_none()
                 && target.preparation != Preparation::AsFound;
             target.is_real() && !is_made_there
         });
@@ -69,7 +69,7 @@ pub fn checked_twice(bound: &BoundPlan) -> Vec<(HostId, Refusal)> {
     let is_written = |id: TargetId| bound.targets[id.index()].is_written();
     let refusal = |number: usize| {
         let id = TargetId::at(number);
-        let first = bound.targets[number].made_as?;
+        let first = bound.made_as(id)?;
         let is_checked = checked.contains(&id) || checked.contains(&first);
         if !is_checked || !is_written(id) || !is_written(first) {
             return None;

@@ -5,10 +5,11 @@ use crate::plan::Plan;
 use crate::target::{SizeRule, Target};
 use std::collections::BTreeMap;
 
-/// Of each target, the one of another host that is made in its stead; `None` for one that its own host makes.
+/// Of each target, the one of another host that is made in its stead; `None` for one that its own host makes. Empty
+/// of a plan without hosts.
 pub(super) fn of(plan: &Plan, facts: &Facts) -> Vec<Option<TargetId>> {
     if plan.hosts.is_empty() {
-        return vec![None; plan.targets.len()];
+        return Vec::new();
     }
     let mut makers: BTreeMap<&str, TargetId> = BTreeMap::new();
     let named = || plan.targets.iter().zip(&facts.same).enumerate();

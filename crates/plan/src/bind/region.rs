@@ -170,7 +170,6 @@ mod tests {
 
     fn target(found: FoundKind, bytes: u64) -> BoundTarget {
         BoundTarget {
-            made_as: None,
             facts: TargetFacts {
                 found,
                 bytes,

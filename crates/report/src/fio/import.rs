@@ -664,6 +664,7 @@ impl<'a> Import<'a> {
 
     fn started(&self, unix_ns: u64) -> ExecutionStarted {
         let bound = BoundPlan {
+            makers: Vec::new(),
             plan: Plan {
                 labels: self.globals.clone(),
                 ..Plan::default()
