@@ -12,6 +12,7 @@ mod iolog;
 mod json;
 mod layout;
 mod logs;
+mod losses;
 mod messages;
 mod model;
 pub mod number;
@@ -34,9 +35,11 @@ pub use logs::{Logs, OperationLogs, log_files};
 pub use samples::inflate_log;
 pub use terse::TerseVersion;
 
+use faults::Fault;
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use json::{Bins, Heading};
+use losses::Loss;
 use measure::Event;
 use model::{Disk, Entry, Model};
 use opening::Cast;
@@ -189,7 +192,13 @@ impl Face {
             Event::IoFailure(failure) => printed.messages = self.cast.failure_lines(failure),
             Event::Remark(_) | Event::DataWritten(_) => {}
         }
-        if let Some(end) = self.model.take_end() {
+        let losses = self.model.take_losses();
+        printed.messages.extend(losses.iter().map(Loss::line));
+        let ends = losses
+            .iter()
+            .map(Fault::of_loss)
+            .chain(self.model.take_end());
+        for end in ends {
             let line = end.line(self.options.pid);
             // Among JSON or terse lines it would make them unreadable.
             match self.options.formats.normal {
