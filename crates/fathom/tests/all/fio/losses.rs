@@ -1,4 +1,4 @@
-//! What the reports say of a client that is lost in the middle of a run: agents on this machine, of which one is killed.
+//! What the reports say of clients while a job runs, and of one that is lost: agents on this machine, of which one is killed.
 use crate::lab::{Ended, FATHOM, Going, Lab, must};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -179,4 +179,33 @@ fn the_only_client_is_lost() {
     are_of_their_time(&reads[0], 1_000..3_500);
     assert_eq!(reads[0].error, ECONNRESET);
     names_the_lost(&ended, &report, &reads);
+}
+
+#[test]
+fn sections_of_clients_come_at_each_interval_that_is_asked_for_after_them() {
+    let lab = begin();
+    let clients = ["--client=h1", "job.fio", "--client=h2", "job.fio"];
+    let run = |format: &str, before: &[&str], after: &[&str]| {
+        let launcher = ["--launcher", "./launch {host}", format];
+        lab.fio([&launcher[..], before, &clients[..2], after, &clients[2..]].concat())
+            .expect(0)
+    };
+    let interval = ["--status-interval=1"];
+    let sections = |text: &str| {
+        (
+            text.matches("\none: (").count(),
+            text.matches("All clients: (").count(),
+        )
+    };
+    // What fio does: nothing where it stands in front, and sections of each client where it does not.
+    let ended = run("--output-format=normal", &interval, &[]);
+    assert_eq!(sections(&ended.out), (2, 1), "{ended}");
+    ended.tells(&["`--status-interval` in front of the first `--client` has no effect"]);
+    let ended = run("--output-format=normal,json", &[], &interval);
+    let (each, all) = sections(&ended.out);
+    assert!(
+        each >= 8 && each % 2 == 0 && all == 1,
+        "{each} {all} {ended}"
+    );
+    assert_eq!(ended.out.matches("\"fio version\"").count(), 1, "{ended}");
 }
