@@ -24,6 +24,7 @@ mod lints;
 mod listing;
 mod lower;
 mod model;
+mod pages;
 mod rates;
 mod resolve;
 mod runs;
@@ -273,6 +274,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     let mut plan = lower::lower(&job);
     plan.values = values::all(input.general_fields, &job, &workloads, environment);
     debug_assert!(plan.inconsistencies().is_empty());
+    pages::check(&job, &workloads, &plan, sink);
     reading.plan = Some(plan);
 }
 
