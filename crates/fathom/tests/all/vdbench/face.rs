@@ -585,3 +585,22 @@ fn slaves_and_hosts_are_groups_of_one_process() {
         assert_eq!(page("again/out"), page("out"));
     }
 }
+
+/// [`FILES`] are those of a job with one storage, which is the one that has another name here.
+#[test]
+fn no_storage_is_named_after_a_page_that_each_job_has() {
+    let lab = Lab::new();
+    let pages = FILES.iter().filter_map(|file| file.strip_suffix(".html"));
+    for page in pages.filter(|page| !page.starts_with("sd1")) {
+        let text = job("lun=disk,size=1m", "iorate=100,elapsed=60");
+        lab.write("job", text.replace("sd1", page));
+        for verb in [
+            &["check", "job"][..],
+            &["vdbench", "-f", "job", "-o", "out"],
+        ] {
+            let ended = lab.fathom(verb).expect(2);
+            ended.tells(&["job:1:4", &format!("`{page}.html`"), "choose another name"]);
+        }
+        assert!(!lab.path("out").exists() && !lab.path("disk").exists());
+    }
+}
