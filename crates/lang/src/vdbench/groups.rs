@@ -320,7 +320,7 @@ impl<'a> Groups<'a> {
 }
 
 /// How a host is reached, as the console of the original says it.
-fn told(reach: &Reach) -> String {
+pub(crate) fn told(reach: &Reach) -> String {
     match &reach.user {
         Some(user) => format!("ssh {} -l {user}", reach.system),
         None => format!("ssh {}", reach.system),

@@ -18,6 +18,7 @@ mod explain;
 mod fields;
 mod follow_ups;
 mod groups;
+mod hosts_given;
 mod labels;
 mod lanes;
 mod lints;
@@ -44,6 +45,7 @@ pub use declare::{
 };
 pub use expand::{ListedKind, ListedRun, short_number};
 pub use explain::explain;
+pub use hosts_given::name_hosts;
 pub(crate) use lints::MACHINE_WORDS;
 pub use steering::repeat;
 pub use trees::ListedTree;

@@ -9,7 +9,7 @@ use plan::{Diagnostic, Label, Plan, Span};
 use std::collections::{HashMap, HashSet};
 
 /// Pages of the execution as a whole, without the extension.
-const OF_ALL: [&str; 11] = [
+pub(crate) const OF_ALL: [&str; 11] = [
     "errorlog",
     "flatfile",
     "histogram",
