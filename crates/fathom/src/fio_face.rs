@@ -188,6 +188,8 @@ struct Options {
     inputs: Vec<Input>,
     /// Whose hosts do the jobs; this one where there are none.
     clients: Vec<Client>,
+    /// Whether `--status-interval` stands in front of all of them.
+    is_early_interval: bool,
     sections: Vec<String>,
     parse_only: bool,
     show_command: bool,
@@ -586,6 +588,13 @@ fn parse(words: &[String]) -> Result<Options, String> {
         ));
     }
     if !options.clients.is_empty() {
+        // There fio keeps it for jobs of its own, and only what follows goes to the servers.
+        if std::mem::take(&mut options.is_early_interval) {
+            options.style.face.status_interval_ns = None;
+            errln!(
+                "note: `--status-interval` in front of the first `--client` has no effect, as in fio; put it after that"
+            );
+        }
         if let Some(job) = jobs.first() {
             return Err(format!(
                 "`--{}` is an option of a job, and jobs of `--client` come from files; write it there",
@@ -760,7 +769,10 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
         "bandwidth-log" => {
             options.style.beside.bandwidth_log = Some(value.unwrap_or("agg").to_owned());
         }
-        "status-interval" => options.style.face.status_interval_ns = Some(time(name, &text())?),
+        "status-interval" => {
+            options.style.face.status_interval_ns = Some(time(name, &text())?);
+            options.is_early_interval = options.clients.is_empty();
+        }
         "eta-newline" => options.style.newline_ns = Some(time(name, &text())?),
         "eta-interval" => {
             let nanos = time(name, &text())?;

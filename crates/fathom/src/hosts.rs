@@ -21,7 +21,11 @@ pub fn spread(plan: &Plan, options: &HostOptions) -> Result<Option<Plan>, String
         Some(_) if plan.is_spread() => {
             Err("`--hosts` is for jobs that name no hosts; this one has `hd=`".to_owned())
         }
-        Some(hosts) => Ok(Some(plan.on_hosts(hosts.0.clone()))),
+        Some(hosts) => {
+            let mut spread = plan.on_hosts(hosts.0.clone());
+            lang::vdbench::name_hosts(&mut spread);
+            Ok(Some(spread))
+        }
     }
 }
 

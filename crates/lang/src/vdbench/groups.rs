@@ -125,6 +125,17 @@ impl<'a> Groups<'a> {
         places
     }
 
+    pub(crate) fn hosts(&self) -> &[Host] {
+        self.hosts
+    }
+
+    /// The names of all groups, each with the place of its host.
+    pub(crate) fn slaves(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.all
+            .iter()
+            .map(|group| (group.host, group.label.as_str()))
+    }
+
     pub(crate) fn are_several(&self) -> bool {
         self.all.len() > 1
     }
@@ -309,7 +320,7 @@ impl<'a> Groups<'a> {
 }
 
 /// How a host is reached, as the console of the original says it.
-fn told(reach: &Reach) -> String {
+pub(crate) fn told(reach: &Reach) -> String {
     match &reach.user {
         Some(user) => format!("ssh {} -l {user}", reach.system),
         None => format!("ssh {}", reach.system),

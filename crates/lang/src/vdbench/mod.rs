@@ -18,12 +18,14 @@ mod explain;
 mod fields;
 mod follow_ups;
 mod groups;
+mod hosts_given;
 mod labels;
 mod lanes;
 mod lints;
 mod listing;
 mod lower;
 mod model;
+mod pages;
 mod rates;
 mod resolve;
 mod runs;
@@ -43,6 +45,7 @@ pub use declare::{
 };
 pub use expand::{ListedKind, ListedRun, short_number};
 pub use explain::explain;
+pub use hosts_given::name_hosts;
 pub(crate) use lints::MACHINE_WORDS;
 pub use steering::repeat;
 pub use trees::ListedTree;
@@ -273,6 +276,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     let mut plan = lower::lower(&job);
     plan.values = values::all(input.general_fields, &job, &workloads, environment);
     debug_assert!(plan.inconsistencies().is_empty());
+    pages::check(&job, &workloads, &plan, sink);
     reading.plan = Some(plan);
 }
 

@@ -15,6 +15,7 @@ mod lints;
 mod matrix;
 mod mutated;
 mod oracle;
+mod page_names;
 mod pages;
 mod properties;
 mod render;

@@ -1,11 +1,14 @@
 //! What failed in the jobs of fio: which failures a job bore and which one ended it, and the words in which fio 3.33
 //! says where it met them. Programs look for those words; begin with [`Faults`].
+use super::losses::Loss;
 use lang::fio::ReportOptions;
 use measure::IoFailure;
 use plan::{BoundPlan, Tolerance};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const EIO: i32 = 5;
+const ECONNRESET: i32 = 104;
 const ETIMEDOUT: i32 = 110;
 
 /// One kind of failure of a job.
@@ -14,8 +17,10 @@ pub(super) struct Fault {
     pub errno: i32,
     pub text: String,
     /// File and function of fio; `None` where it keeps none.
-    place: Option<(&'static str, &'static str)>,
+    place: Option<Place>,
 }
+
+type Place = (Cow<'static, str>, Cow<'static, str>);
 
 /// The failures of one job, of which the first of each kind is told.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +78,8 @@ impl Fault {
         Self {
             errno: failure.errno,
             text: plain_error(&failure.message),
-            place: place(failure, options, is_borne),
+            place: place(failure, options, is_borne)
+                .map(|(file, function)| (file.into(), function.into())),
         }
     }
 
@@ -82,15 +88,26 @@ impl Fault {
         Self {
             errno: EIO,
             text: "Input/output error".to_owned(),
-            place: Some(("backend.c:1131", "check_min_rate")),
+            place: Some(("backend.c:1131".into(), "check_min_rate".into())),
+        }
+    }
+
+    /// The end of what is heard of a host, which stands in the place of the file.
+    pub(super) fn of_loss(loss: &Loss) -> Self {
+        Self {
+            errno: ECONNRESET,
+            text: "Connection reset by peer".to_owned(),
+            place: Some((loss.host.clone().into(), loss.words().into())),
         }
     }
 
     /// What stands in brackets behind `err=`.
     pub(super) fn details(&self) -> String {
-        self.place.map_or_else(String::new, |(file, function)| {
-            format!("file:{file}, func={function}, error={}", self.text)
-        })
+        self.place
+            .as_ref()
+            .map_or_else(String::new, |(file, function)| {
+                format!("file:{file}, func={function}, error={}", self.text)
+            })
     }
 
     /// The line with which a job ends.
@@ -162,6 +179,11 @@ impl Faults {
         let is_end = self.fatal.is_none();
         self.fatal.get_or_insert_with(Fault::below_floor);
         is_end
+    }
+
+    /// Takes the loss of the host of the job.
+    pub(super) fn note_loss(&mut self, loss: &Loss) {
+        self.fatal.get_or_insert_with(|| Fault::of_loss(loss));
     }
 
     /// What is told at the head of the job.

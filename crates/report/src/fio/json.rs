@@ -12,6 +12,7 @@ use super::together;
 use analysis::Settled;
 use measure::LatencyFigures;
 use plan::{Amount, SteadyCriterion};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A value whose keys keep their order.
@@ -84,6 +85,7 @@ pub(super) fn report(
         let jobs = scheduled.into_iter().map(arrivals).collect();
         own.push(pair("arrivals", Json::List(jobs)));
     }
+    own.extend(lost_hosts(entries).map(|lost| pair("lost_hosts", lost)));
     own.extend(repeated::json(entries).map(|jobs| pair("repetitions", jobs)));
     let cut: Vec<Json> = entries
         .iter()
@@ -105,6 +107,24 @@ pub(super) fn report(
     Json::Object(top).write(&mut out, 0);
     out.push('\n');
     out
+}
+
+/// Each host that was lost, once for each group of jobs; `None` where none was.
+fn lost_hosts(entries: &[Entry]) -> Option<Json> {
+    let mut told = BTreeSet::new();
+    let mut all = Vec::new();
+    for entry in entries {
+        let Some(loss) = &entry.loss else { continue };
+        if told.insert((entry.group, &loss.host)) {
+            all.push(Json::Object(vec![
+                pair("hostname", Json::Text(loss.host.clone())),
+                pair("groupid", Json::Whole(entry.group.into())),
+                pair("interval", Json::Whole(loss.interval.into())),
+                pair("at_msec", Json::Whole(loss.at_ms())),
+            ]));
+        }
+    }
+    (!all.is_empty()).then_some(Json::List(all))
 }
 
 impl Json {

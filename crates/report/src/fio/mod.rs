@@ -12,6 +12,7 @@ mod iolog;
 mod json;
 mod layout;
 mod logs;
+mod losses;
 mod messages;
 mod model;
 pub mod number;
@@ -34,9 +35,11 @@ pub use logs::{Logs, OperationLogs, log_files};
 pub use samples::inflate_log;
 pub use terse::TerseVersion;
 
+use faults::Fault;
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use json::{Bins, Heading};
+use losses::Loss;
 use measure::Event;
 use model::{Disk, Entry, Model};
 use opening::Cast;
@@ -70,6 +73,14 @@ pub struct FaceOptions {
     pub status_interval_ns: Option<u64>,
     /// The least time between two status lines; `None` for none at all.
     pub status_line_ns: Option<u64>,
+}
+
+/// What of a report is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    /// Sections and lines of each client, and nothing of all together.
+    EachClient,
 }
 
 /// What one event gives to print.
@@ -173,7 +184,7 @@ impl Face {
                     .status_interval_ns
                     .is_some_and(|ns| passed(self.reported_unix_ns, ns))
                 {
-                    printed.report = self.report();
+                    printed.report = self.put(self.in_between());
                     self.reported_unix_ns = now_ns;
                 }
                 if options
@@ -189,7 +200,13 @@ impl Face {
             Event::IoFailure(failure) => printed.messages = self.cast.failure_lines(failure),
             Event::Remark(_) | Event::DataWritten(_) => {}
         }
-        if let Some(end) = self.model.take_end() {
+        let losses = self.model.take_losses();
+        printed.messages.extend(losses.iter().map(Loss::line));
+        let ends = losses
+            .iter()
+            .map(Fault::of_loss)
+            .chain(self.model.take_end());
+        for end in ends {
             let line = end.line(self.options.pid);
             // Among JSON or terse lines it would make them unreadable.
             match self.options.formats.normal {
@@ -207,6 +224,18 @@ impl Face {
 
     /// The report of everything so far, in all formats that were asked for: terse, JSON, normal.
     pub fn report(&self) -> String {
+        self.put(Extent::Whole)
+    }
+
+    /// As in fio, clients are told of together when all have ended, and have one document then.
+    fn in_between(&self) -> Extent {
+        match self.model.clients.are_some() {
+            true => Extent::EachClient,
+            false => Extent::Whole,
+        }
+    }
+
+    fn put(&self, extent: Extent) -> String {
         let (mut entries, disks) = (self.model.entries(), self.model.disks());
         // The one field of fio's that is for words, in the block of each job and at the end of each terse line.
         for entry in entries.iter_mut().filter(|_| self.damage.is_some()) {
@@ -217,11 +246,12 @@ impl Face {
         let time = self.local_time();
         let formats = self.options.formats;
         let mut out = String::new();
+        let is_whole = extent == Extent::Whole;
         if formats.terse {
             let version = self.options.terse_version;
-            out.push_str(&self.terse(&entries, &disks, version));
+            out.push_str(&self.terse(&entries, &disks, version, extent));
         }
-        if formats.json {
+        if formats.json && is_whole {
             let globals: Vec<(String, String)> = self
                 .model
                 .globals
@@ -256,13 +286,21 @@ impl Face {
                 pid: self.options.pid,
                 time: &time,
             };
-            out.push_str(&self.text(&entries, &disks, around));
-            out.push_str(&self.verdict.text());
+            out.push_str(&self.text(&entries, &disks, around, extent));
+            if is_whole {
+                out.push_str(&self.verdict.text());
+            }
         }
         out
     }
 
-    fn text(&self, entries: &[Entry], disks: &[Disk], around: text::Surroundings<'_>) -> String {
+    fn text(
+        &self,
+        entries: &[Entry],
+        disks: &[Disk],
+        around: text::Surroundings<'_>,
+        extent: Extent,
+    ) -> String {
         let clients = &self.model.clients;
         if !clients.are_some() {
             return text::report(entries, disks, around);
@@ -271,13 +309,19 @@ impl Face {
         let mut out: String = each
             .map(|(_, entries, disks)| text::report(&entries, &disks, around))
             .collect();
-        if let Some(all) = together::all(entries) {
+        if let Some(all) = together::all(entries).filter(|_| extent == Extent::Whole) {
             out.push_str(&text::all(&all, around));
         }
         out
     }
 
-    fn terse(&self, entries: &[Entry], disks: &[Disk], version: TerseVersion) -> String {
+    fn terse(
+        &self,
+        entries: &[Entry],
+        disks: &[Disk],
+        version: TerseVersion,
+        extent: Extent,
+    ) -> String {
         let clients = &self.model.clients;
         if !clients.are_some() {
             return terse::report(entries, disks, version, LAYOUT_VERSION);
@@ -287,7 +331,7 @@ impl Face {
             format!("\n{lines}{}", terse::disks(&disks))
         });
         let mut out: String = each.collect();
-        if let Some(all) = together::all(entries) {
+        if let Some(all) = together::all(entries).filter(|_| extent == Extent::Whole) {
             let all = [all];
             out.push_str(&terse::report(&all, &[], version, LAYOUT_VERSION));
         }

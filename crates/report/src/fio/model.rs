@@ -2,6 +2,7 @@
 //! are elsewhere; what each field is made of is in `docs/reference/fio-output.md`.
 use super::clients::Clients;
 use super::faults::{Fault, Faults, Tolerances};
+use super::losses::Loss;
 use super::settings::{Settings, Unified};
 use super::stat::Samples;
 use crate::repetitions;
@@ -31,9 +32,13 @@ pub(super) struct Model {
     jobs: Vec<Job>,
     /// What has just ended a job.
     end: Option<Fault>,
+    /// Hosts that were just lost.
+    losses: Vec<Loss>,
     runs: Vec<RunUse>,
     disks: Vec<(String, DeviceCounters)>,
     disk_ns: u64,
+    /// Up to where disks of lost hosts are known, by the beginning of their names.
+    lost_disks: Vec<(String, u64)>,
     pub now_unix_ns: u64,
     /// No further event comes, and the end of the execution did not.
     pub is_broken_off: bool,
@@ -70,6 +75,8 @@ struct Job {
     check: Option<CheckPhase>,
     errors: u64,
     faults: Faults,
+    /// Set when nothing more is heard of its host.
+    loss: Option<Loss>,
     arrivals: Arrivals,
 }
 
@@ -129,8 +136,13 @@ struct RunUse {
     interval_ns: u64,
     /// Where measurement begins.
     start_ns: u64,
-    /// The end of the last interval so far.
+    /// The end of the last interval so far, and its number.
     end_ns: u64,
+    last_number: u32,
+    /// Intervals at the start that are not measured.
+    unmeasured: u32,
+    /// Whether nobody has told how it ended.
+    lacks_end: bool,
     /// By stream, the job that it belongs to; none for what is no job.
     jobs: Vec<usize>,
     is_check: bool,
@@ -228,6 +240,7 @@ pub(super) struct Entry {
     pub is_whole: bool,
     /// Whether the end of its run will never be known.
     pub is_cut: bool,
+    pub loss: Option<Loss>,
     pub settled: Option<Settled>,
     is_group: bool,
 }
@@ -263,6 +276,7 @@ impl Model {
             Event::RunFinished(run) => {
                 self.now_unix_ns = run.unix_ns;
                 self.add_drained(run);
+                self.lose_all(run);
                 if let Some(last) = self.runs.last_mut() {
                     last.has_end = true;
                     let reason = &run.reason;
@@ -296,6 +310,7 @@ impl Model {
         };
         self.runs.push(RunUse {
             interval_ns: run.interval_ns,
+            unmeasured: run.unmeasured_intervals,
             jobs,
             is_check,
             repetition: repetitions::number(&run.labels),
@@ -363,10 +378,12 @@ impl Model {
         let Some(run) = self.runs.last_mut().filter(|run| !run.jobs.is_empty()) else {
             return;
         };
-        if interval.phase == IntervalPhase::Warmup {
+        // One that is in no average as a host is missing has what the others did.
+        if interval.phase == IntervalPhase::Warmup && interval.number <= run.unmeasured {
             run.start_ns = interval.end_ns;
             return;
         }
+        self.lose_silent(interval);
         let number = self.runs.len() - 1;
         for one in self.settling.iter_mut().filter(|one| one.run == number) {
             let streams = &one.streams;
@@ -375,10 +392,13 @@ impl Model {
         let run = self.runs.last_mut().expect("it was just there");
         run.add_usage(interval);
         run.add_hosts(interval);
-        run.end_ns = interval.end_ns;
+        (run.end_ns, run.last_number) = (interval.end_ns, interval.number);
         let is_whole = interval.length_ns() >= run.interval_ns / 100 * 99;
         for (place, job) in run.jobs.iter().enumerate() {
             let job = &mut self.jobs[*job];
+            if job.loss.is_some() {
+                continue;
+            }
             let before = (job.end_ns, job.span);
             if run.is_check {
                 job.span = None;
@@ -443,8 +463,64 @@ impl Model {
         }
     }
 
+    /// Of several hosts each that told an interval has its evidence in it.
+    fn lose_silent(&mut self, interval: &Interval) {
+        let told = &interval.engine.hosts;
+        let missing = |host| told.iter().all(|one| one.host != host);
+        if !told.is_empty() {
+            self.lose(interval.number, interval.start_ns, missing);
+        }
+    }
+
+    /// Nobody has told how a run of other hosts ended: all of them were lost.
+    fn lose_all(&mut self, finished: &RunFinished) {
+        let is_failed = matches!(finished.reason, FinishReason::Failed { .. });
+        if let Some(run) = self.runs.last().filter(|run| run.lacks_end && is_failed) {
+            self.lose(run.last_number + 1, run.end_ns, |_| true);
+        }
+    }
+
+    /// Ends the jobs of hosts of which nothing is heard from an interval on.
+    fn lose(&mut self, interval: u32, from_ns: u64, is_missing: impl Fn(HostId) -> bool) {
+        let Some(run) = self.runs.last() else { return };
+        for place in &run.jobs {
+            let job = &mut self.jobs[*place];
+            let host = job.info.host;
+            let Some(name) = self.clients.names.get(host as usize) else {
+                continue;
+            };
+            if job.loss.is_some() || !is_missing(host) || job.ends_by(from_ns) && !run.is_check {
+                continue;
+            }
+            let loss = Loss {
+                host: name.clone(),
+                interval,
+                from_ns,
+            };
+            job.faults.note_loss(&loss);
+            job.loss = Some(loss.clone());
+            if !self.losses.contains(&loss) {
+                self.losses.push(loss);
+                let front = format!("{name}:");
+                if self.lost_disks.iter().all(|(known, _)| *known != front) {
+                    self.lost_disks.push((front, self.disk_ns));
+                }
+            }
+        }
+    }
+
+    /// Hosts that the last event has lost.
+    pub(super) fn take_losses(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.losses)
+    }
+
     /// A job below its floor ends with an error that is no failed I/O.
     fn note_remark(&mut self, remark: &measure::Remark) {
+        if remark.code == "end-missing"
+            && let Some(run) = self.runs.last_mut()
+        {
+            run.lacks_end = true;
+        }
         if remark.code != "below-floor" {
             return;
         }
@@ -528,12 +604,19 @@ impl Model {
         let disk = |(name, counters): &(String, DeviceCounters)| Disk {
             name: name.clone(),
             counters: *counters,
-            busy_pct: match self.disk_ns {
+            busy_pct: match self.disk_ns_of(name) {
                 0 => 0.0,
                 length_ns => (counters.busy_ns as f64 * 100.0 / length_ns as f64).min(100.0),
             },
         };
         self.disks.iter().map(disk).collect()
+    }
+
+    /// How long a disk was looked at.
+    fn disk_ns_of(&self, name: &str) -> u64 {
+        let mut lost = self.lost_disks.iter();
+        let lost = lost.find(|(front, _)| name.starts_with(front.as_str()));
+        lost.map_or(self.disk_ns, |(_, until_ns)| *until_ns)
     }
 
     /// Jobs with `stats=0` are carried out and not told of.
@@ -592,6 +675,7 @@ impl Model {
             repetition: run.repetition,
             is_whole: run.is_whole,
             is_cut: self.is_broken_off && !run.has_end,
+            loss: job.loss.clone(),
             is_group: label("group_reporting") == Some("1"),
         };
         entry.settings.depth = job.depth.unwrap_or(entry.settings.depth);
@@ -624,6 +708,7 @@ impl Job {
             check: None,
             errors: 0,
             faults: Faults::default(),
+            loss: None,
             arrivals: Arrivals {
                 is_scheduled: info.asked_rate.is_some(),
                 ..Arrivals::default()
@@ -703,6 +788,12 @@ impl Job {
         self.errors = old.errors;
         self.faults.clone_from(&old.faults);
         old.operations()
+    }
+
+    /// Whether it had come to its own end before.
+    fn ends_by(&self, at_ns: u64) -> bool {
+        let end_ns = self.span.and_then(|span| span.to_ns);
+        end_ns.is_some_and(|end_ns| end_ns <= at_ns)
     }
 
     /// Whether it was measured all through an interval.
@@ -809,6 +900,7 @@ impl Entry {
         self.own_options = other.own_options;
         self.errors += other.errors;
         self.is_cut |= other.is_cut;
+        self.loss = self.loss.take().or(other.loss);
         self.error = self.error.take().or(other.error);
         self.first_counted = self.first_counted.take().or(other.first_counted);
         for (mine, theirs) in self.directions.iter_mut().zip(&other.directions) {

@@ -1,5 +1,6 @@
 //! A part of each report for every host, and what all of them did together.
 use super::clients::Clients;
+use super::faults::Fault;
 use super::model::{Disk, Entry};
 use super::settings::Unified;
 
@@ -41,6 +42,9 @@ pub(super) fn all(entries: &[Entry]) -> Option<Entry> {
     (all.name, all.group) = (ALL.to_owned(), last.group);
     (all.own_options, all.description) = (Vec::new(), None);
     (all.error, all.errors, all.first_counted) = (None, 0, None);
+    // fio leaves out who was lost; here it is in the sums, up to when it was.
+    let losses = entries.iter().filter_map(|one| one.loss.as_ref());
+    all.error = losses.map(Fault::of_loss).next();
     for one in &rest {
         let mut one = (*one).clone();
         (one.members, one.error, one.errors, one.first_counted) = (1, None, 0, None);

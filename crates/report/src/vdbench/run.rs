@@ -658,8 +658,6 @@ impl Face {
             seconds: run.lengths.measured_s,
             look: self.options.look(),
         };
-        let names = it.places.slaves.iter().map(|slave| slave.name.as_str());
-        let slaves: Vec<Part<'_>> = parts(&run.slaves, names, |_| 0.0).collect();
         let names = it.places.hosts.iter().map(String::as_str);
         let hosts: Vec<Part<'_>> = parts(&run.hosts, names, |_| 0.0).collect();
         let names = it.storages.all.iter().map(|storage| storage.name.as_str());
@@ -668,19 +666,26 @@ impl Face {
         let workloads: Vec<Part<'_>> =
             parts(&run.workloads, names, |place| run.asked_pct(place)).collect();
         let mut lines = Vec::new();
-        if slaves.len() > 1 {
-            lines.push(String::new());
-            lines.extend(skew::plain("Slave:", &slaves, layout));
+        // Those of a job on several hosts or slaves are also in runs that use one of them, as in the original.
+        let (hosts_all, slaves_all) = (it.places.hosts.len(), it.places.slaves.len());
+        for host in (0..hosts_all).filter(|_| slaves_all > 1) {
+            let slaves = it.places.slaves.iter();
+            let names = slaves.map(|slave| slave.name.as_str());
+            let is_here = |place: usize| it.places.slaves[place].host == host;
+            let slaves = parts(&run.slaves, names, |_| 0.0);
+            let here: Vec<Part<'_>> = slaves.filter(|part| is_here(part.place)).collect();
+            if !here.is_empty() {
+                lines.push(String::new());
+                lines.extend(skew::plain("Slave:", &here, layout));
+            }
         }
-        if hosts.len() > 1 {
+        if hosts_all > 1 && !hosts.is_empty() {
             let cpu = run.processors.measured(run.cpu.as_ref());
-            let places = run.hosts.iter().enumerate();
-            let active = places.filter(|(_, counts)| counts.is_active);
-            let own: Vec<_> = active.map(|(place, _)| cpu.of(Some(place))).collect();
+            let own: Vec<_> = hosts.iter().map(|part| cpu.of(Some(part.place))).collect();
             lines.push(String::new());
             lines.extend(skew::hosts(&hosts, (&own, cpu.all), layout));
         }
-        if devices.len() > 1 {
+        if devices.len() > 1 || hosts_all > 1 && !devices.is_empty() {
             lines.push(String::new());
             lines.extend(skew::plain("SD:", &devices, layout));
         }
@@ -729,6 +734,7 @@ fn parts<'a>(
         .filter(|(_, (counts, _))| counts.is_active)
         .map(move |(place, (counts, name))| Part {
             name,
+            place,
             tally: &counts.measured,
             asked_pct: asked_pct(place),
         })

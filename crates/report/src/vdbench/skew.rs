@@ -8,6 +8,8 @@ const SHOWN_DELTA: f64 = 0.1;
 /// A line of a table.
 pub struct Part<'a> {
     pub name: &'a str,
+    /// Among all of its kind, whether a run uses them or not.
+    pub place: usize,
     pub tally: &'a Tally,
     /// The share that was asked for, in percent.
     pub asked_pct: f64,
@@ -25,10 +27,10 @@ pub const PREAMBLE: [&str; 9] = [
     "Workload skew report",
     "",
     "A run has tables here where there is something to compare:",
-    " - workloads (WD), when it has more than one",
-    " - devices (SD), when it has more than one",
-    " - hosts, when there is more than one",
-    " - slaves, when there is more than one",
+    " - workloads (WD), when the run has more than one",
+    " - devices (SD), when the run has more than one or the job has several hosts",
+    " - hosts, when the job has more than one",
+    " - slaves of each host, when the job has more than one",
     "A run without any of these has none.",
     "",
 ];

@@ -8,6 +8,7 @@ mod files;
 mod flow;
 mod leniency;
 mod logs;
+mod losses;
 mod output;
 mod passes;
 mod places;

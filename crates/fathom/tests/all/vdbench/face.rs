@@ -1,5 +1,5 @@
 //! Called as `vdbench`: console, files, options.
-use crate::lab::{FATHOM, Lab, ended, interval_label, job};
+use crate::lab::{FATHOM, Lab, ended, interval_label, job, must};
 use std::io::Write;
 use std::process::Stdio;
 
@@ -583,5 +583,64 @@ fn slaves_and_hosts_are_groups_of_one_process() {
     for page in ["one.html", "two-0.histogram.html", "skew.html"] {
         let page = |folder: &str| lab.text(&format!("{folder}/{page}"));
         assert_eq!(page("again/out"), page("out"));
+    }
+}
+
+/// [`FILES`] are those of a job with one storage, which is the one that has another name here.
+#[test]
+fn no_storage_is_named_after_a_page_that_each_job_has() {
+    let lab = Lab::new();
+    let pages = FILES.iter().filter_map(|file| file.strip_suffix(".html"));
+    for page in pages.filter(|page| !page.starts_with("sd1")) {
+        let text = job("lun=disk,size=1m", "iorate=100,elapsed=60");
+        lab.write("job", text.replace("sd1", page));
+        for verb in [
+            &["check", "job"][..],
+            &["vdbench", "-f", "job", "-o", "out"],
+        ] {
+            let ended = lab.fathom(verb).expect(2);
+            ended.tells(&["job:1:4", &format!("`{page}.html`"), "choose another name"]);
+        }
+        assert!(!lab.path("out").exists() && !lab.path("disk").exists());
+    }
+}
+
+/// Hosts that the text does not name have their pages and tables like those that it names.
+#[test]
+fn hosts_of_the_command_line_have_tables_too() {
+    let lab = Lab::new();
+    lab.write(
+        "launch",
+        "#!/bin/sh\nmkdir -p \"$1\"; cd \"$1\"; shift\nexec sh -c \"$*\"\n",
+    );
+    must("chmod", &["755", &lab.path("launch").display().to_string()]);
+    let disk = format!("lun={},size=1m", lab.path("disk").display());
+    lab.write("disk", "x".repeat(1 << 20));
+    lab.write(
+        "job",
+        job(&disk, "iorate=200,elapsed=2,interval=1").replace("rdpct=50", "rdpct=100"),
+    );
+    let hosts = ["--hosts", "a,b", "--launcher", "./launch {host}"];
+    lab.fathom(&[&["run", "job", "-o", "out"], &hosts[..]].concat())
+        .expect(0);
+    std::fs::create_dir(lab.path("again")).unwrap();
+    let again = [
+        "report",
+        "out/result.fathom",
+        "--vdbench",
+        "-o",
+        "again/out",
+    ];
+    lab.fathom(&again).expect(0);
+    let skew = lab.text("again/out/skew.html");
+    let rows = |name: &str| {
+        let lines = skew.lines().map(|line| line.split_whitespace().nth(1));
+        lines.filter(|row| *row == Some(name)).count()
+    };
+    let tables = ["Slave:", "Host:", "SD:"].map(rows);
+    assert_eq!(tables, [2, 1, 1], "{skew}");
+    for name in ["a", "b", "a-0", "b-0", "sd1@a", "sd1@b"] {
+        assert_eq!(rows(name), 1, "{name}: {skew}");
+        assert!(lab.path(&format!("again/out/{name}.html")).exists());
     }
 }
