@@ -5,7 +5,7 @@ use crate::words::{Ask, Tell, of_order, read, written};
 use conduct::machine::{Examined, Machine, Order, Ready, Refusal, States};
 use conduct::{Answer, Control, Host, HostError, Left, Prepared, SetPoint};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
-use plan::{BoundPlan, BoundRun, Facts, Plan};
+use plan::{BoundPlan, BoundRun, Facts, Plan, Severity};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, PoisonError};
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 pub struct Piped<L: Line> {
     /// As messages name it.
     name: String,
+    /// Its place in the plan, once it has an order.
+    host: HostId,
     line: L,
     end: Option<LineError>,
     /// The clock of the execution.
@@ -22,6 +24,9 @@ pub struct Piped<L: Line> {
     /// `None` until the clock over there has told its time for this run.
     offset: Option<Offset>,
     heard: Moment,
+    /// When it was looked whether something has come, and since when nothing has as far as that was looked for.
+    looked: Moment,
+    quiet: Moment,
     silence: Duration,
     /// Ends what carries the line.
     cut: Option<Box<dyn FnOnce() + Send>>,
@@ -97,6 +102,12 @@ const CLOCK_PATIENCE: Duration = Duration::from_millis(500);
 /// What clocks may drift apart from the comparison to the start, which comes within two seconds: 100 parts in a million.
 const DRIFT_NS: u64 = 200_000;
 
+/// A line brings something each second. One that was silent for so long and came back is marked.
+const SILENT: Duration = Duration::from_secs(3);
+
+/// Who has not looked for so long has stood still, or had nothing to wait for.
+const NOT_LOOKED: Duration = Duration::from_secs(1);
+
 /// How long what was written may take to be recorded over there, at the end.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -111,6 +122,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 struct ToldOfRun {
     prepared: Option<Result<Prepared, HostError>>,
     intervals: BTreeMap<u64, HostInterval>,
+    /// The interval that comes next, from zero.
+    next: u64,
+    /// Since when it is waited for.
+    awaited: Option<Moment>,
+    /// How long nothing was heard before the next interval.
+    was_silent: Duration,
     failures: Failures,
     fatal: Option<HostError>,
     is_done: bool,
@@ -146,11 +163,14 @@ impl<L: Line> Piped<L> {
     pub fn new(name: String, line: L, silence: Duration) -> Self {
         Self {
             name,
+            host: 0,
             line,
             end: None,
             clock: Box::new(|| 0),
             offset: None,
             heard: Moment::default(),
+            looked: Moment::default(),
+            quiet: Moment::default(),
             silence,
             cut: None,
             is_doubted: false,
@@ -315,6 +335,12 @@ impl<L: Line> Piped<L> {
 
     /// Takes in what has come.
     fn hear(&mut self) {
+        let (now, looked) = (self.now(), self.looked);
+        self.looked = now;
+        // Who did not look does not know whether the line was silent.
+        if self.since(looked) >= NOT_LOOKED {
+            self.quiet = now;
+        }
         while self.end.is_none() {
             let heard = match self.line.receive() {
                 Ok(None) if self.note_silence() => continue,
@@ -327,6 +353,11 @@ impl<L: Line> Piped<L> {
                 Ok(tell) => {
                     self.heard = self.now();
                     self.is_doubted = false;
+                    let quiet = std::mem::replace(&mut self.quiet, self.heard);
+                    let silent = self.since(quiet);
+                    if silent >= SILENT {
+                        self.told.was_silent = self.told.was_silent.max(silent);
+                    }
                     self.take(tell);
                 }
                 Err(end) => self.end = Some(end),
@@ -343,14 +374,25 @@ impl<L: Line> Piped<L> {
                 self.time = Some((now_ns, (self.clock)()));
             }
             Tell::Time { .. } | Tell::Alive => {}
-            Tell::Left(left) => self.left = Some(left),
+            Tell::Left(left) => {
+                self.left = Some(Left {
+                    notes: bounded(left.notes),
+                    ..left
+                });
+            }
             Tell::Facts(facts) => self.facts = Some(facts),
             Tell::Examined(examined) => self.examined = Some(examined),
             Tell::Granted(granted) => self.granted = Some(granted),
             Tell::Prepared(prepared) => {
                 told.prepared = Some(prepared.map_err(|error| named(&self.name, error)));
             }
+            Tell::Interval { number, .. } if number != told.next => {
+                let next = told.next + 1;
+                let text = format!("it tells of another interval than {next}, which is next");
+                self.end = Some(LineError(text));
+            }
             Tell::Interval { number, told: one } => {
+                (told.next, told.awaited) = (number + 1, None);
                 told.intervals.insert(number, *one);
             }
             Tell::Failures(mut failures) => {
@@ -394,6 +436,23 @@ impl<L: Line> Piped<L> {
         }
     }
 
+    /// A host whose line is there and that does not tell the next interval for so long as it may be silent is a broken one.
+    fn await_interval(&mut self, number: u64) {
+        if number != self.told.next || self.told.is_done || self.end.is_some() {
+            return;
+        }
+        let now = self.now();
+        let since = *self.told.awaited.get_or_insert(now);
+        if self.since(since) >= self.silence {
+            let seconds = self.silence.as_secs_f64();
+            let text = format!(
+                "it does not tell interval {} within {seconds} s",
+                number + 1
+            );
+            self.end = Some(LineError(text));
+        }
+    }
+
     /// The same of a run that goes on: who cannot go on with it tells nothing more of it.
     fn or_fatal<T>(&self) -> Answer<T> {
         match (self.or_lost(), &self.told.fatal) {
@@ -428,6 +487,35 @@ impl<L: Line> Piped<L> {
     }
 }
 
+/// Notes of a host are cut after this length.
+const NOTES_BYTES: usize = 2 << 10;
+
+/// What is kept of the notes of a host: whoever reads them has those of many.
+fn bounded(notes: Vec<(Severity, String)>) -> Vec<(Severity, String)> {
+    let (mut kept, mut room, count) = (Vec::new(), NOTES_BYTES, notes.len());
+    for (severity, mut text) in notes {
+        if text.len() > room {
+            let end = (0..=room).rev().find(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or(0));
+            text.push('…');
+        }
+        room = room.saturating_sub(text.len());
+        kept.push((severity, text));
+        if room == 0 {
+            break;
+        }
+    }
+    let left_out = count - kept.len();
+    if left_out > 0 {
+        let text = format!(
+            "{} of it left out",
+            plan::counted(left_out as u64, "more note")
+        );
+        kept.push((Severity::Note, text));
+    }
+    kept
+}
+
 fn named(host: &str, error: HostError) -> HostError {
     let text = format!("host `{host}`: {error}");
     match error {
@@ -455,6 +543,7 @@ impl<L: Line> Machine for Piped<L> {
     }
 
     fn examine(&mut self, order: &Order) -> Result<Examined, Refusal> {
+        self.host = order.host;
         {
             let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
             of_order(order).for_each(|ask| self.ask(&ask));
@@ -465,8 +554,11 @@ impl<L: Line> Machine for Piped<L> {
     fn grant(&mut self, overwrite: &[String]) -> Result<Ready, Refusal> {
         let overwrite = overwrite.to_vec();
         self.ask(&Ask::Grant { overwrite });
-        self.await_step("its consent to the job", |told| told.granted.take())
-            .map(|ready| *ready)
+        let ready = self.await_step("its consent to the job", |told| told.granted.take())?;
+        Ok(Ready {
+            notes: bounded(ready.notes),
+            ..*ready
+        })
     }
 }
 
@@ -538,8 +630,18 @@ impl<L: Line> Host for Piped<L> {
     fn collect(&mut self, number: u64, _end_ns: u64) -> Answer<HostInterval> {
         self.hear();
         match self.told.intervals.remove(&number) {
-            Some(told) => Answer::Told(told),
-            None => self.or_fatal(),
+            Some(mut told) => {
+                let silent = std::mem::take(&mut self.told.was_silent);
+                if !silent.is_zero() {
+                    let silent_ns = silent.as_nanos() as u64;
+                    told.was_silent.push((self.host, silent_ns));
+                }
+                Answer::Told(told)
+            }
+            None => {
+                self.await_interval(number);
+                self.or_fatal()
+            }
         }
     }
 

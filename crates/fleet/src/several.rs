@@ -352,6 +352,7 @@ fn merged(parts: Vec<HostInterval>) -> HostInterval {
     for part in parts {
         whole.collected.merge(&part.collected);
         whole.stood_still.extend(part.stood_still);
+        whole.was_silent.extend(part.was_silent);
     }
     sum_up(&mut whole);
     whole

@@ -33,6 +33,10 @@ pub struct HostInterval {
     /// on is in it.
     #[serde(default)]
     pub stood_still: Vec<(HostId, u64)>,
+    /// Hosts of which nothing was heard before this was told, and for how long, in nanoseconds: they went on meanwhile, and
+    /// nothing is missing.
+    #[serde(default)]
+    pub was_silent: Vec<(HostId, u64)>,
 }
 
 /// How the drain ended.

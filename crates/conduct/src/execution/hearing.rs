@@ -205,6 +205,7 @@ impl Conductor<'_> {
         }
         self.tell_silent(going, number, &told)?;
         self.tell_still(going, number, &told.stood_still)?;
+        self.tell_quiet(going, number, &told.was_silent)?;
         let is_whole = told.silent.is_empty() || told.goes_on;
         Ok(Interval {
             run: going.number,
@@ -277,6 +278,25 @@ impl Conductor<'_> {
                 "host-stood-still",
                 text,
             )?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is missing: it came later.
+    fn tell_quiet(
+        &mut self,
+        going: &Going<'_>,
+        number: u32,
+        silent: &[(HostId, u64)],
+    ) -> Result<(), SinkError> {
+        for (host, silent_ns) in silent {
+            let name = self.plan.plan.hosts.get(*host as usize);
+            let name = name.map_or("", |host| &host.name);
+            let seconds = *silent_ns as f64 / 1e9;
+            let text = format!(
+                "the line to host `{name}` was silent for {seconds:.1} s before interval {number} came: the host went on, and nothing is missing"
+            );
+            self.remark(Some(going.number), Severity::Warning, "line-silent", text)?;
         }
         Ok(())
     }

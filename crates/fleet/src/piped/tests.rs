@@ -133,3 +133,115 @@ fn a_run_that_a_host_cannot_go_on_with_is_not_waited_for() {
     assert!(matches!(piped.collect(0, 0), Answer::Never(_)));
     assert!(piped.fatal().is_some());
 }
+
+/// A line that brings what is put on it.
+struct Told(Arc<Mutex<VecDeque<Tell>>>);
+
+impl Line for Told {
+    fn send(&mut self, _content: Vec<u8>) {}
+
+    fn receive(&mut self) -> Result<Option<Vec<u8>>, LineError> {
+        let next = self.0.lock().unwrap().pop_front();
+        Ok(next.map(|tell| written(&tell)))
+    }
+
+    fn wait(&mut self, _at_most: Duration) {}
+}
+
+/// A host `far` that may be silent for ten seconds, what it tells, and the clock, which begins at a second.
+fn telling() -> (Piped<Told>, Arc<Mutex<VecDeque<Tell>>>, Arc<AtomicU64>) {
+    let told = Arc::new(Mutex::new(VecDeque::new()));
+    let now = Arc::new(AtomicU64::new(1_000_000_000));
+    let shows = Arc::clone(&now);
+    let line = Told(Arc::clone(&told));
+    let piped = Piped::new("far".to_owned(), line, Duration::from_secs(10))
+        .with_clock(move || shows.load(Relaxed));
+    (piped, told, now)
+}
+
+fn interval(number: u64) -> Tell {
+    let told = Box::default();
+    Tell::Interval { number, told }
+}
+
+#[test]
+fn intervals_that_are_none_of_the_run_are_those_of_a_broken_host() {
+    for wrong in [1, 1_000_000_000_000] {
+        let (mut piped, told, _) = telling();
+        told.lock().unwrap().push_back(interval(wrong));
+        let Answer::Never(HostError::Lost(text)) = piped.collect(0, 1) else {
+            panic!("interval {wrong} is taken");
+        };
+        assert!(
+            text.contains("`far`") && text.contains("interval"),
+            "{text}"
+        );
+    }
+    let (mut piped, told, _) = telling();
+    told.lock().unwrap().extend([interval(0), interval(2)]);
+    assert!(matches!(piped.collect(0, 1), Answer::Told(_)));
+    assert!(matches!(piped.collect(1, 2), Answer::Never(_)));
+}
+
+#[test]
+fn a_host_that_is_there_and_tells_no_interval_is_a_broken_one() {
+    let (mut piped, told, now) = telling();
+    for second in 1..=10 {
+        told.lock().unwrap().push_back(Tell::Alive);
+        assert!(matches!(piped.collect(0, 1), Answer::NotYet), "{second}");
+        now.fetch_add(1_000_000_000, Relaxed);
+    }
+    told.lock().unwrap().push_back(Tell::Alive);
+    piped.collect(0, 1);
+    let Answer::Never(HostError::Lost(text)) = piped.collect(0, 1) else {
+        panic!("it is waited for");
+    };
+    assert!(
+        text.contains("does not tell interval 1 within 10 s"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_line_that_was_silent_and_came_back_is_marked_once() {
+    let (mut piped, told, now) = telling();
+    let wait = |piped: &mut Piped<Told>, looks: u64| {
+        for _ in 0..looks {
+            now.fetch_add(20_000_000, Relaxed);
+            assert!(matches!(piped.collect(0, 1), Answer::NotYet));
+        }
+    };
+    // Who leads stands still itself.
+    wait(&mut piped, 1);
+    let bring = |piped: &mut Piped<Told>, tell| {
+        told.lock().unwrap().push_back(tell);
+        piped.collect(0, 1)
+    };
+    bring(&mut piped, Tell::Alive);
+    wait(&mut piped, 200);
+    let Answer::Told(one) = bring(&mut piped, interval(0)) else {
+        panic!("it came");
+    };
+    assert_eq!(one.was_silent, [(0, 4_000_000_000)]);
+    told.lock().unwrap().push_back(interval(1));
+    let Answer::Told(next) = piped.collect(1, 2) else {
+        panic!("it came");
+    };
+    assert!(next.was_silent.is_empty());
+    // The clock goes no further, and a farewell would be waited for.
+    told.lock().unwrap().push_back(Tell::Left(Left::default()));
+}
+
+#[test]
+fn notes_of_a_host_are_bounded() {
+    let note = |text: String| (Severity::Note, text);
+    let few = vec![note("a".to_owned()), note("b".to_owned())];
+    assert_eq!(bounded(few.clone()), few);
+    let many = (0..1_000).map(|number| note(format!("note number {number} of a host")));
+    let kept = bounded(many.collect());
+    let bytes: usize = kept.iter().map(|(_, text)| text.len()).sum();
+    assert!(bytes < NOTES_BYTES + 100, "{bytes}");
+    assert!(kept.last().unwrap().1.contains("more notes"), "{kept:?}");
+    let long = bounded(vec![note("ä".repeat(5_000))]);
+    assert!(long[0].1.len() < NOTES_BYTES + 10);
+}
