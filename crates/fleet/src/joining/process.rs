@@ -15,6 +15,9 @@ use std::time::Duration;
 /// How long the last words of a process are waited for that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// A start takes more descriptors than what it starts, so hosts take turns.
+static STARTS: Mutex<()> = Mutex::new(());
+
 /// What is kept of that: 64 KiB.
 const LINE_BYTES: u64 = 2 << 10;
 const LINES_KEPT: usize = 32;
@@ -45,7 +48,10 @@ pub fn begin(mut command: Command, way: &Way) -> Result<Begun, End> {
     // Ctrl-C is for this process alone: it ends the run on every host.
     command.process_group(0);
     let program = command.get_program().display().to_string();
-    let child = command.spawn();
+    let child = {
+        let _turn = STARTS.lock().unwrap_or_else(PoisonError::into_inner);
+        command.spawn()
+    };
     let mut child =
         child.map_err(|error| failed(format!("`{program}` cannot be started: {error}")))?;
     let group = child.id();
