@@ -106,7 +106,11 @@ fn commands(fields: &Fields, name: &str, sink: &mut Sink) -> Vec<Command> {
             format!("write `{name}=(\"command\",log)`"),
         );
     }
-    let command = |text| Command { text, output };
+    let command = |text| Command {
+        text,
+        output,
+        on_hosts: false,
+    };
     texts.into_iter().map(command).collect()
 }
 
