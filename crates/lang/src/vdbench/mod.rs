@@ -266,6 +266,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
         seed: environment.seed,
     };
     blockers::note_multiples(&job, sink);
+    blockers::note_commands(&job, sink);
     reading.run_blockers.extend(blockers::of_runs(&job));
     let memory_bytes = match environment.command_line.reaches_no_storage {
         true => 0,
