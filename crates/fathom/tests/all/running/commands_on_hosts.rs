@@ -98,3 +98,19 @@ fn a_command_on_hosts_ends_with_the_execution() {
         }
     }
 }
+
+/// The launcher fails for the third host.
+#[test]
+fn a_host_that_nothing_uses_need_not_be_there() {
+    let lab = lab("true", "true");
+    let job = lab.text("job");
+    std::fs::remove_dir(lab.path("home-c")).unwrap();
+    run(&lab, &[]).expect_failure().says(&["host `c`"]);
+    let run_of_c = job.find("rd=r3").unwrap();
+    lab.write("job", &job[..run_of_c]);
+    let told = run(&lab, &[])
+        .expect(0)
+        .says(&["no workload uses host `c`: it is not reached"]);
+    assert!(!told.all().contains("home-c"), "{told}");
+    assert_eq!(lab.names("home-b"), ["general"]);
+}
