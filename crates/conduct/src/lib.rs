@@ -27,7 +27,7 @@ pub use simulated::SimulatedHost;
 pub use sinks::{Sink, Sinks, Tempo, UNANSWERED};
 pub use tick::{Ticks, expected_bytes, planned_ns, unmeasured_intervals};
 
-use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};
+use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun, Severity};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,32 @@ pub trait Commands {
         control: &Control,
         said: &mut dyn FnMut(&str),
     ) -> CommandEnd;
+
+    /// What another machine has to know to run a command as this one would.
+    fn order(&self, call: &CommandCall<'_>) -> CommandOrder {
+        CommandOrder::of(call, Vec::new(), u64::MAX)
+    }
+
+    /// Runs a command line on each of some hosts at the same time; `said` takes each line with the name of its host. How
+    /// it ended on each.
+    fn command_on(
+        &mut self,
+        hosts: &[NamedHost],
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&NamedHost, &str),
+    ) -> Vec<(NamedHost, CommandEnd)> {
+        let here = hosts.first().into_iter();
+        here.map(|host| {
+            let end = self.command(call, control, &mut |line| said(host, line));
+            (host.clone(), end)
+        })
+        .collect()
+    }
 }
+
+/// A host of the plan with its name.
+pub type NamedHost = (HostId, String);
 
 /// All that an execution needs: who leads, and the machine or machines that do the work.
 pub trait Crew: Clock + Commands + Host {}
@@ -106,6 +131,20 @@ pub trait Host {
 
     /// From now on these streams of the run issue nothing; with failed ones end those that end with them.
     fn retire(&mut self, streams: &[usize], have_failed: bool);
+
+    /// Begins to run a command line there.
+    fn begin_command(&mut self, _order: &CommandOrder) {}
+
+    /// How the command ended that was begun; `said` takes each line that it has printed meanwhile. It is ended when
+    /// `control` asks for an end.
+    fn command_end(
+        &mut self,
+        _control: &Control,
+        _said: &mut dyn FnMut(&str),
+    ) -> Answer<CommandEnd> {
+        let reason = "commands run where the execution is led".to_owned();
+        Answer::Told(CommandEnd::Refused(reason))
+    }
 
     /// Nothing more is asked of it: what it made is left as it is to be left. `is_whole` where all runs came to their end
     /// without a failure.
@@ -163,13 +202,49 @@ pub struct Prepared {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandCall<'a> {
     pub text: &'a str,
-    pub variables: Vec<(&'static str, String)>,
+    pub variables: Vec<(&'a str, String)>,
     /// How long it may take, in nanoseconds; by default as long as every command of a job.
     pub at_most_ns: Option<u64>,
 }
 
+/// The same for a machine elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandOrder {
+    pub text: String,
+    pub variables: Vec<(String, String)>,
+    pub at_most_ns: u64,
+}
+
+impl CommandOrder {
+    /// With the variables that every command has, and the limit of those that have none.
+    pub(crate) fn of(
+        call: &CommandCall<'_>,
+        mut variables: Vec<(String, String)>,
+        usual_ns: u64,
+    ) -> Self {
+        let own = call.variables.iter();
+        variables.extend(own.map(|(name, value)| ((*name).to_owned(), value.clone())));
+        Self {
+            text: call.text.to_owned(),
+            variables,
+            at_most_ns: call.at_most_ns.unwrap_or(usual_ns),
+        }
+    }
+
+    pub fn call(&self) -> CommandCall<'_> {
+        let variables = self.variables.iter();
+        CommandCall {
+            text: &self.text,
+            variables: variables
+                .map(|(name, value)| (&**name, value.clone()))
+                .collect(),
+            at_most_ns: Some(self.at_most_ns),
+        }
+    }
+}
+
 /// How a command ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CommandEnd {
     Exited(i32),
     /// By a signal that nobody here sent.
@@ -180,6 +255,8 @@ pub enum CommandEnd {
     Stopped,
     /// It could not be started.
     Refused(String),
+    /// Nothing more is heard of the machine that ran it.
+    Lost(String),
 }
 
 impl std::fmt::Display for CommandEnd {
@@ -193,6 +270,7 @@ impl std::fmt::Display for CommandEnd {
             ),
             CommandEnd::Stopped => write!(f, "was ended by the user"),
             CommandEnd::Refused(reason) => write!(f, "could not be started: {reason}"),
+            CommandEnd::Lost(reason) => write!(f, "did not tell its end: {reason}"),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! This machine as a [`Host`].
 use crate::heartbeat::Heartbeat;
 use crate::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Left, Prepared,
-    SetPoint,
+    Answer, Clock, CommandCall, CommandEnd, CommandOrder, Commands, Control, Host, HostError, Left,
+    Prepared, SetPoint,
 };
 use door::Grants;
 use engine::{
@@ -153,7 +153,7 @@ impl Commands for LocalLead {
         control: &Control,
         said: &mut dyn FnMut(&str),
     ) -> CommandEnd {
-        let mut variables = self.commands.variables.clone();
+        let mut variables: Vec<(&str, String)> = self.commands.variables.clone();
         variables.extend(call.variables.iter().cloned());
         let limit = call
             .at_most_ns
@@ -166,6 +166,13 @@ impl Commands for LocalLead {
             Ok(host::command::Ended::Stopped) => CommandEnd::Stopped,
             Err(error) => CommandEnd::Refused(error.to_string()),
         }
+    }
+
+    fn order(&self, call: &CommandCall<'_>) -> CommandOrder {
+        let variables = self.commands.variables.iter();
+        let variables = variables.map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let usual_ns = u64::try_from(self.commands.limit.as_nanos()).unwrap_or(u64::MAX);
+        CommandOrder::of(call, variables.collect(), usual_ns)
     }
 }
 

@@ -1,5 +1,8 @@
 //! The part of a run that one of several hosts carries out, under the names that the whole run has for it.
-use crate::{Answer, Clock, Control, Host, HostError, Left, Prepared, SetPoint};
+use crate::{
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Left, Prepared,
+    SetPoint,
+};
 use measure::{
     Collected, DataFigures, Ended, EngineSample, Failures, HostId, HostInterval, Outstanding,
     PoolSample, StreamSample,
@@ -246,6 +249,17 @@ impl<H: Host> Host for Part<H> {
 
     fn leave(&mut self, is_whole: bool) -> Left {
         self.machine.leave(is_whole)
+    }
+}
+
+impl<H: Commands> Commands for Part<H> {
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        self.machine.command(call, control, said)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The order of runs with what surrounds them: repetitions, pauses and commands.
 use crate::execution::{Conductor, SinkError};
-use crate::{CommandCall, CommandEnd};
+use crate::{CommandCall, CommandEnd, NamedHost, has_part};
 use measure::{FinishReason, Remark};
-use plan::{Command, CommandOutput, Label, Nanos, Repeat, RunId, RunKind, Severity};
+use plan::{BoundRun, Command, CommandOutput, Label, Nanos, Repeat, RunId, RunKind, Severity};
 
 impl Conductor<'_> {
     /// All runs between the commands of the execution.
@@ -85,7 +85,8 @@ impl Conductor<'_> {
             return Ok(reason);
         }
         let (before, after) = self.plan.plan.steering.of_run(id);
-        if let Some(reason) = self.commands(Some(number), before)? {
+        let around = Some((number, &run));
+        if let Some(reason) = self.commands(around, before)? {
             return Ok(reason);
         }
         let reason = match self.one_run(number, &run, &point)? {
@@ -97,7 +98,7 @@ impl Conductor<'_> {
         if reason == FinishReason::StoppedByUser {
             return Ok(reason);
         }
-        let ended = self.commands(Some(number), after)?;
+        let ended = self.commands(around, after)?;
         let is_fine = matches!(reason, FinishReason::Complete | FinishReason::ReachedTotal);
         Ok(ended.filter(|_| is_fine).unwrap_or(reason))
     }
@@ -105,9 +106,11 @@ impl Conductor<'_> {
     /// Runs commands one after the other; why the execution ends, if it does.
     fn commands(
         &mut self,
-        run: Option<u32>,
+        around: Option<(u32, &BoundRun)>,
         commands: &[Command],
     ) -> Result<Option<FinishReason>, SinkError> {
+        let run = around.map(|(number, _)| number);
+        let hosts = self.hosts_of(around.map(|(_, run)| run));
         for command in commands {
             let code = match command.output {
                 CommandOutput::Log => "command-log",
@@ -128,23 +131,61 @@ impl Conductor<'_> {
                 "command-log",
                 format!("command: {}", command.text),
             )?;
-            let (end, lines) = self.call(&call);
+            let (ends, lines) = match command.on_hosts && !hosts.is_empty() {
+                true => self.call_on(&hosts, &call),
+                false => {
+                    let (end, lines) = self.call(&call);
+                    let here = (format!("`{}` {end}", command.text), end);
+                    (vec![here], lines)
+                }
+            };
             for line in lines {
                 self.remark(run, Severity::Note, code, format!("Cmd: {line}"))?;
             }
-            let message = format!("`{}` {end}", command.text);
-            match end {
-                CommandEnd::Exited(0) => {}
-                CommandEnd::Exited(_) | CommandEnd::Signalled(_) => {
-                    self.remark(run, Severity::Warning, "command-failed", message)?;
+            let mut reason = None;
+            for (message, end) in ends {
+                match end {
+                    CommandEnd::Exited(0) => {}
+                    CommandEnd::Exited(_) | CommandEnd::Signalled(_) => {
+                        self.remark(run, Severity::Warning, "command-failed", message)?;
+                    }
+                    CommandEnd::Stopped => reason = Some(FinishReason::StoppedByUser),
+                    CommandEnd::TimedOut(_) | CommandEnd::Refused(_) | CommandEnd::Lost(_) => {
+                        reason = reason.or(Some(FinishReason::Failed { message }));
+                    }
                 }
-                CommandEnd::Stopped => return Ok(Some(FinishReason::StoppedByUser)),
-                CommandEnd::TimedOut(_) | CommandEnd::Refused(_) => {
-                    return Ok(Some(FinishReason::Failed { message }));
-                }
+            }
+            if reason.is_some() {
+                return Ok(reason);
             }
         }
         Ok(None)
+    }
+
+    /// The hosts that have a part in a run, or in the execution; none where it is not spread over hosts.
+    fn hosts_of(&self, run: Option<&BoundRun>) -> Vec<NamedHost> {
+        let plan = self.plan;
+        let hosts = plan.plan.hosts.iter().zip(0..);
+        let hosts = hosts.filter(|_| plan.plan.is_spread());
+        let hosts = hosts.map(|(host, id)| (id, host.name.clone()));
+        let is_in = |(id, _): &NamedHost| run.is_none_or(|run| has_part(plan, run, *id));
+        hosts.filter(is_in).collect()
+    }
+
+    /// Runs a command on hosts: each end with what is to be said of it, and what was printed.
+    fn call_on(
+        &mut self,
+        hosts: &[NamedHost],
+        call: &CommandCall<'_>,
+    ) -> (Vec<(String, CommandEnd)>, Vec<String>) {
+        let mut lines = Vec::new();
+        let mut said = |(_, name): &NamedHost, line: &str| lines.push(format!("{name}: {line}"));
+        let ends = self.host.command_on(hosts, call, self.control, &mut said);
+        let told = ends.into_iter().map(|((_, name), end)| {
+            let message = format!("`{}` on host `{name}` {end}", call.text);
+            (message, end)
+        });
+        (told.collect(), lines)
     }
 
     /// Runs a command to its end; how it ended and what it printed.

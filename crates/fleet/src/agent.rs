@@ -3,7 +3,10 @@ use crate::line::{LAST_LOOK, Line, LineError, Outlet, PipeLine};
 use crate::operations::OverLine;
 use crate::words::{Ask, Records, Tell, put_back, read, written};
 use conduct::machine::{Machine, Order, Refusal, States};
-use conduct::{Answer, Clock, Control, Host, HostError, Left, OperationSink, Part, Ticks};
+use conduct::{
+    Answer, Clock, CommandEnd, CommandOrder, Commands, Control, Host, HostError, Left,
+    OperationSink, Part, Ticks,
+};
 use plan::RunId;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -20,7 +23,7 @@ const SILENCE_NS: u64 = 60_000_000_000;
 
 /// A machine that this process is on.
 pub trait OnSite: Machine {
-    type Host: Host + Clock;
+    type Host: Host + Clock + Commands;
 
     /// Goes to its runs with what it has granted. Single operations come to `operations`, and what streams of a run have
     /// written to `states`, before the end of the run is told.
@@ -42,6 +45,8 @@ pub struct Agent<L, M: OnSite> {
     states: States,
     /// What an urgent end of a run sets.
     control: Control,
+    /// What ends a command.
+    of_commands: Control,
     /// When, on the clock of the host, too, where there is one.
     heard: (Instant, Option<u64>),
     /// Whether a silence was found that may be none.
@@ -81,6 +86,7 @@ impl<L: Line, M: OnSite> Agent<L, M> {
             run: None,
             states: States::default(),
             control,
+            of_commands: Control::default(),
             heard: (Instant::now(), None),
             is_doubted: false,
         }
@@ -181,8 +187,9 @@ impl<L: Line, M: OnSite> Agent<L, M> {
                 let left = self.leave(is_whole);
                 self.tell(&Tell::Left(left));
             }
+            Ask::Command(order) => self.command(&order),
             // Whoever reads the line has said so to the control already.
-            Ask::Hurry => {}
+            Ask::Hurry | Ask::EndCommand => {}
             of_run => self.take_of_run(&of_run),
         }
     }
@@ -297,6 +304,24 @@ impl<L: Line, M: OnSite> Agent<L, M> {
         self.tell(&Tell::Ended(ended.map(Box::new)));
     }
 
+    /// Runs a command to its end. What it prints faster than the line bears holds it up.
+    fn command(&mut self, order: &CommandOrder) {
+        let Some(host) = &mut self.host else {
+            let reason = "no order was granted".to_owned();
+            return self.tell(&Tell::CommandEnded(CommandEnd::Refused(reason)));
+        };
+        let (line, outlet) = (&mut self.line, &self.outlet);
+        let mut said = |text: &str| {
+            let content = written(&Tell::Said(text.to_owned()));
+            match outlet {
+                Some(outlet) => outlet.send_in_turn(content),
+                None => line.send(content),
+            }
+        };
+        let end = host.command(&order.call(), &self.of_commands, &mut said);
+        self.tell(&Tell::CommandEnded(end));
+    }
+
     fn tell_news(&mut self) {
         if self.run.as_ref().is_none_or(|run| run.start_ns == u64::MAX) {
             return;
@@ -381,6 +406,15 @@ fn told<T>(answer: Answer<T>) -> Result<T, HostError> {
     }
 }
 
+/// Nobody hears what a command says once the line has ended, and who reads the line is gone.
+struct EndsWithLine(Control);
+
+impl Drop for EndsWithLine {
+    fn drop(&mut self) {
+        self.0.hurry();
+    }
+}
+
 /// Serves until the line ends, and gives the reason.
 ///
 /// # Errors
@@ -392,6 +426,8 @@ pub fn serve<M: OnSite>(
 ) -> io::Result<LineError> {
     let control = Control::default();
     let hurried = control.clone();
+    let of_commands = Control::default();
+    let ended = EndsWithLine(of_commands.clone());
     let alive = written(&Tell::Alive);
     // The agent may be setting up a run, or waiting for its end.
     let seen = move |content: &[u8]| {
@@ -401,6 +437,9 @@ pub fn serve<M: OnSite>(
                 hurried.hurry();
                 hurried.hurry();
             }
+            Ok(Ask::EndCommand) => {
+                ended.0.hurry();
+            }
             _ => {}
         }
         None
@@ -409,6 +448,7 @@ pub fn serve<M: OnSite>(
     let outlet = line.outlet();
     let mut agent = Agent::new(line, machine, control);
     agent.outlet = Some(outlet);
+    agent.of_commands = of_commands;
     loop {
         if let Err(end) = agent.poll() {
             // Nobody knows how the execution ended.

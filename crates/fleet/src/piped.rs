@@ -3,7 +3,9 @@ use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
 use crate::operations::Gathering;
 use crate::words::{Ask, Tell, of_order, read, written};
 use conduct::machine::{Examined, Machine, Order, Ready, Refusal, States};
-use conduct::{Answer, Control, Host, HostError, Left, Prepared, SetPoint};
+use conduct::{
+    Answer, CommandEnd, CommandOrder, Control, Host, HostError, Left, Prepared, SetPoint,
+};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun, Facts, Plan, Severity};
 use std::collections::BTreeMap;
@@ -43,7 +45,16 @@ pub struct Piped<L: Line> {
     /// What its clock showed, and when that was heard here.
     time: Option<(u64, u64)>,
     left: Option<Left>,
+    command: ToldOfCommand,
     told: ToldOfRun,
+}
+
+/// What the other end has told of a command.
+#[derive(Default)]
+struct ToldOfCommand {
+    lines: Vec<String>,
+    end: Option<CommandEnd>,
+    asked_to_end: Option<Moment>,
 }
 
 /// On the clock of the execution once there is one, and on that of the machine before.
@@ -183,6 +194,7 @@ impl<L: Line> Piped<L> {
             facts: None,
             examined: None,
             granted: None,
+            command: ToldOfCommand::default(),
             told: ToldOfRun::default(),
         }
     }
@@ -409,6 +421,8 @@ impl<L: Line> Piped<L> {
                 told.ended = Some(ended.map_err(|error| named(&self.name, error)));
             }
             Tell::DataWritten(written) => told.data_written = Some(written),
+            Tell::Said(line) => self.command.lines.push(line),
+            Tell::CommandEnded(end) => self.command.end = Some(end),
             Tell::Operations { .. } | Tell::Logged { .. } => self.gather(tell),
         }
     }
@@ -702,6 +716,32 @@ impl<L: Line> Host for Piped<L> {
             streams: streams.to_vec(),
             have_failed,
         });
+    }
+
+    fn begin_command(&mut self, order: &CommandOrder) {
+        self.command = ToldOfCommand::default();
+        self.ask(&Ask::Command(order.clone()));
+    }
+
+    fn command_end(&mut self, control: &Control, said: &mut dyn FnMut(&str)) -> Answer<CommandEnd> {
+        if control.is_stopping() && self.command.asked_to_end.is_none() {
+            self.command.asked_to_end = Some(self.now());
+            self.ask(&Ask::EndCommand);
+        }
+        self.hear();
+        self.command.lines.drain(..).for_each(|line| said(&line));
+        let patience = match control.is_urgent() {
+            true => HURRY_PATIENCE,
+            false => LEAVE_PATIENCE,
+        };
+        let asked = self.command.asked_to_end;
+        match self.command.end.take() {
+            Some(end) => Answer::Told(end),
+            None if asked.is_some_and(|asked| self.since(asked) >= patience) => {
+                Answer::Told(CommandEnd::Stopped)
+            }
+            None => self.or_lost(),
+        }
     }
 
     fn leave(&mut self, is_whole: bool) -> Left {

@@ -1,11 +1,15 @@
 //! Several machines as one: each does its part of a run, and what they tell is added.
 use conduct::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Filled, Host, HostError, Left,
-    Prepared, SetPoint, has_part,
+    Answer, Clock, CommandCall, CommandEnd, CommandOrder, Commands, Control, Filled, Host,
+    HostError, Left, NamedHost, Prepared, SetPoint, has_part,
 };
 use measure::{DataFigures, Ended, Failures, HostEvidence, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun};
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How often those that run a command are asked for its end.
+const COMMAND_LOOK: Duration = Duration::from_millis(20);
 
 /// Machines that carry out a plan together, and who leads them. Each is asked with the places of the whole run, as a
 /// [`conduct::Part`] is.
@@ -372,7 +376,7 @@ impl<C: Clock> Clock for Several<C> {
     }
 }
 
-impl<C: Commands> Commands for Several<C> {
+impl<C: Clock + Commands> Commands for Several<C> {
     fn command(
         &mut self,
         call: &CommandCall<'_>,
@@ -380,6 +384,59 @@ impl<C: Commands> Commands for Several<C> {
         said: &mut dyn FnMut(&str),
     ) -> CommandEnd {
         self.lead.command(call, control, said)
+    }
+
+    fn order(&self, call: &CommandCall<'_>) -> CommandOrder {
+        self.lead.order(call)
+    }
+
+    /// A host that is lost where the others go on is left out.
+    fn command_on(
+        &mut self,
+        hosts: &[NamedHost],
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&NamedHost, &str),
+    ) -> Vec<(NamedHost, CommandEnd)> {
+        let order = self.lead.order(call);
+        let mut ends: Vec<Option<CommandEnd>> = vec![None; hosts.len()];
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for (place, member) in self.members.iter_mut().enumerate() {
+            let named = hosts.iter().position(|(host, _)| *host == member.host);
+            if let Some(named) = named.filter(|_| !(self.goes_on && member.lost.is_some())) {
+                member.machine.begin_command(&order);
+                open.push((named, place));
+            }
+        }
+        while !open.is_empty() {
+            open.retain(|(named, place)| {
+                let (member, host) = (&mut self.members[*place], &hosts[*named]);
+                let mut said = |line: &str| said(host, line);
+                match member.machine.command_end(control, &mut said) {
+                    Answer::NotYet => return true,
+                    Answer::Told(end) => ends[*named] = Some(end),
+                    Answer::Never(error) if self.goes_on => {
+                        said(&format!("did not tell its end: {error}"));
+                        member.lost = Some(error);
+                    }
+                    Answer::Never(error) => {
+                        ends[*named] = Some(CommandEnd::Lost(error.to_string()));
+                    }
+                }
+                false
+            });
+            match (open.is_empty(), control.is_stopping()) {
+                (true, _) => {}
+                // The clock of who leads does not wait any more.
+                (false, true) => std::thread::sleep(COMMAND_LOOK),
+                (false, false) => {
+                    let next_ns = self.lead.now_ns() + COMMAND_LOOK.as_nanos() as u64;
+                    self.lead.wait_until(next_ns, control);
+                }
+            }
+        }
+        let ended = hosts.iter().cloned().zip(ends);
+        ended.filter_map(|(host, end)| Some((host, end?))).collect()
     }
 }
 

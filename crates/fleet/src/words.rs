@@ -1,7 +1,7 @@
 //! What goes over a line. Both ends are one build, so there are no versions of it.
 use crate::line::FRAME_BYTES_MAX;
 use conduct::machine::{Examined, Order, Ready, Refusal, StatesOfRun};
-use conduct::{HostError, Left, Prepared, SetPoint};
+use conduct::{CommandEnd, CommandOrder, HostError, Left, Prepared, SetPoint};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, OperationRecord, Outstanding};
 use plan::{BoundPlan, Facts, OpSource, Plan, RecordedOperation, RunId};
 use serde::de::DeserializeOwned;
@@ -82,6 +82,10 @@ pub(crate) enum Ask {
     /// Whoever waits for the end does not want to wait any more.
     Hurry,
     DataWritten,
+    /// A command line of the job.
+    Command(CommandOrder),
+    /// The command is to end now.
+    EndCommand,
 }
 
 /// From the agent.
@@ -122,6 +126,9 @@ pub(crate) enum Tell {
     Outstanding(Vec<Outstanding>),
     Ended(Result<Box<Ended>, HostError>),
     DataWritten(Result<Vec<DataFigures>, HostError>),
+    /// A line that the command has printed.
+    Said(String),
+    CommandEnded(CommandEnd),
 }
 
 /// Operations of a record that go over in one frame.

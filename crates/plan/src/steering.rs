@@ -61,6 +61,9 @@ pub struct Around {
 pub struct Command {
     pub text: String,
     pub output: CommandOutput,
+    /// It runs on each host that does the work around which it stands, and otherwise where the execution is led.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_hosts: bool,
 }
 
 /// Where the lines go that a command prints; the record has them in any case.

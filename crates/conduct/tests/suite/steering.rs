@@ -26,6 +26,7 @@ fn command(text: &str, output: CommandOutput) -> Command {
     Command {
         text: text.to_owned(),
         output,
+        on_hosts: false,
     }
 }
 

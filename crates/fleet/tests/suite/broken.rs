@@ -252,25 +252,78 @@ fn figures(story: &Story) -> Vec<String> {
         .collect()
 }
 
+fn faults(seed: u64) -> Faults {
+    let draw = |salt: u64, below: u64| {
+        let mixed = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ salt.wrapping_mul(0xD1B5_4A32_D192_ED03);
+        (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) % below
+    };
+    let begins_ns = 1_000_000_000 + draw(1, 800_000_000);
+    let lasts_ns = [0, draw(2, 900_000_000), 10_000_000_000][draw(3, 3) as usize];
+    Faults {
+        delay_ns: 1 + draw(4, 8_000_000),
+        silent_ns: (begins_ns, begins_ns + lasts_ns),
+        cut_at: [u64::MAX, draw(5, 60_000)][draw(6, 2) as usize],
+        is_told: draw(7, 2) == 0,
+    }
+}
+
+/// Each command is told whole, in its place, or the host is named that does not tell it.
+#[test]
+fn a_command_over_a_bad_line_is_told_or_names_its_host() {
+    let far = PlanHost {
+        name: "far".to_owned(),
+        reach: Some(Reach {
+            system: "far".to_owned(),
+            user: None,
+        }),
+    };
+    let mut plan = job().plan.on_hosts(vec![far]);
+    let command = |text: &str| Command {
+        text: text.to_owned(),
+        output: CommandOutput::Log,
+        on_hosts: true,
+    };
+    plan.steering.before = vec![command("first")];
+    plan.steering.after = vec![command("last")];
+    plan.steering.around = vec![Around {
+        runs: vec![RunId(0)],
+        before: vec![command("on")],
+        after: vec![command("off")],
+    }];
+    let plan = bind_unreal(plan);
+    let (mut wholes, mut marked) = (0, 0);
+    for seed in 0..300_u64 {
+        let Some(story) = over(&plan, faults(seed), seed) else {
+            continue;
+        };
+        let all = remarks(&story);
+        let told: Vec<&str> = all
+            .iter()
+            .filter_map(|one| one.strip_prefix("Cmd: far: simulated: "))
+            .collect();
+        if matches!(story.outcome.reason, measure::FinishReason::Complete) {
+            assert_eq!(told, ["first", "on", "off", "last"], "seed {seed}");
+            wholes += 1;
+        } else {
+            let reason = format!("{:?}", story.outcome.reason);
+            assert!(reason.contains("far"), "seed {seed}: {reason} {all:?}");
+            marked += 1;
+        }
+    }
+    assert!(
+        wholes > 30 && marked > 30,
+        "{wholes} whole, {marked} marked"
+    );
+}
+
 #[test]
 fn a_run_over_a_bad_line_is_whole_or_names_its_host() {
     let plan = job();
     let whole = figures(&simulate(&plan, &Script::default(), 1));
     let (mut wholes, mut marked, mut none) = (0, 0, 0);
     for seed in 0..1_000_u64 {
-        let draw = |salt: u64, below: u64| {
-            let mixed = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-                ^ salt.wrapping_mul(0xD1B5_4A32_D192_ED03);
-            (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) % below
-        };
-        let begins_ns = 1_000_000_000 + draw(1, 800_000_000);
-        let lasts_ns = [0, draw(2, 900_000_000), 10_000_000_000][draw(3, 3) as usize];
-        let faults = Faults {
-            delay_ns: 1 + draw(4, 8_000_000),
-            silent_ns: (begins_ns, begins_ns + lasts_ns),
-            cut_at: [u64::MAX, draw(5, 60_000)][draw(6, 2) as usize],
-            is_told: draw(7, 2) == 0,
-        };
+        let faults = faults(seed);
         let Some(story) = over(&plan, faults, seed) else {
             none += 1;
             continue;

@@ -222,6 +222,17 @@ impl Clock for Shared {
     }
 }
 
+impl Commands for Shared {
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        self.0.borrow_mut().command(call, control, said)
+    }
+}
+
 impl Commands for Far {
     fn command(
         &mut self,

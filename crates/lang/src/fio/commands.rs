@@ -17,6 +17,7 @@ pub(crate) fn around(groups: &[Group], specs: &[Spec<'_>], first: usize) -> Vec<
         let command = |text: &str| Command {
             text: text.to_owned(),
             output: CommandOutput::Log,
+            on_hosts: false,
         };
         calls.map(command).collect()
     };

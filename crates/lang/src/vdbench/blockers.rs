@@ -6,6 +6,7 @@ use super::definitions::{Definition, Field};
 use super::lower::Job;
 use super::model::Storage;
 use super::sink::Sink;
+use super::steering;
 use super::token::Word;
 use crate::Environment;
 use plan::{Diagnostic, Span};
@@ -147,6 +148,34 @@ pub(crate) fn note_multiples(job: &Job<'_>, sink: &mut Sink) {
                 Diagnostic::note(codes::TRANSLATED, message)
                     .at(definition.fields.place(name), "a multiple")
                     .with_help(help),
+            );
+        }
+    }
+}
+
+/// Says of commands of runs that they run on one host, where the original runs them on all.
+pub(crate) fn note_commands(job: &Job<'_>, sink: &mut Sink) {
+    if job.groups.plan_hosts().is_empty() {
+        return;
+    }
+    let mut told = Vec::new();
+    for definition in job.definitions {
+        for name in ["startcmd", "endcmd"] {
+            let Some(field) = definition.fields.get(name) else {
+                continue;
+            };
+            let mut words = field.words.iter();
+            let says_where = words.any(|word| steering::says_where(&word.text));
+            if says_where || told.contains(&field.span) {
+                continue;
+            }
+            told.push(field.span);
+            let message =
+                format!("`{name}` runs on this host only; the original runs it on each host");
+            sink.push(
+                Diagnostic::note(codes::TRANSLATED, message)
+                    .at(field.span, "runs here")
+                    .with_help("add `slave` to run it on each host, or `master` to keep it here"),
             );
         }
     }

@@ -8,6 +8,7 @@ use super::model::{
     General, Host, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
 };
 use super::sink::Sink;
+use plan::Diagnostic;
 
 /// The runs in order, the one that makes files first.
 pub(crate) fn raw(job: &Job<'_>) -> Vec<ListedRun> {
@@ -100,15 +101,15 @@ fn slots(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> u64 {
         .sum()
 }
 
-/// What the original refuses about a raw job as a whole.
+/// What the original refuses about a raw job as a whole. The hosts that it uses.
 pub(crate) fn check_raw(
     definitions: &[RunDefinition],
     storages: &[Storage],
     hosts: &[Host],
     general: &General,
     sink: &mut Sink,
-) {
-    check_hosts(definitions, storages, hosts, sink);
+) -> Vec<Host> {
+    let used = hosts_in_use(definitions, storages, hosts, sink);
     check_alignment(definitions, storages, sink);
     check_duplicates(definitions, storages, sink);
     for definition in definitions {
@@ -118,6 +119,7 @@ pub(crate) fn check_raw(
             check_stream_threads(definition, storages, sink);
         }
     }
+    used
 }
 
 /// Each slice has the same number of threads.
@@ -192,14 +194,14 @@ fn check_concatenation_threads(definition: &RunDefinition, sink: &mut Sink) {
     }
 }
 
-fn check_hosts(
+fn hosts_in_use(
     definitions: &[RunDefinition],
     storages: &[Storage],
     hosts: &[Host],
     sink: &mut Sink,
-) {
+) -> Vec<Host> {
     if sink.has_errors() || definitions.is_empty() {
-        return;
+        return hosts.to_vec();
     }
     let mut used = std::collections::HashSet::new();
     let all: Vec<usize> = (0..storages.len()).collect();
@@ -222,22 +224,28 @@ fn check_hosts(
             }
         }
     }
-    report_unused(hosts, |label| used.contains(label), sink);
+    used_hosts(hosts, |label| used.contains(label), sink)
 }
 
-/// Reports hosts that no workload uses.
-pub(crate) fn report_unused(hosts: &[Host], is_used: impl Fn(&str) -> bool, sink: &mut Sink) {
-    for host in hosts.iter().filter(|host| !is_used(&host.label)) {
+/// Hosts that workloads use; says which ones they do not.
+pub(crate) fn used_hosts(
+    hosts: &[Host],
+    is_used: impl Fn(&str) -> bool,
+    sink: &mut Sink,
+) -> Vec<Host> {
+    let (used, unused): (Vec<&Host>, Vec<&Host>) =
+        hosts.iter().partition(|host| is_used(&host.label));
+    for host in unused {
         if let Some(span) = host.span {
-            sink.error(
-                codes::UNUSED_HOST,
-                span,
-                format!("no workload uses host `{}`", host.label),
-                "not used",
-                "remove the definition, or name the host in a definition of storage or workload",
+            let message = format!("no workload uses host `{}`: it is not reached", host.label);
+            sink.push(
+                Diagnostic::note(codes::UNUSED_HOST, message)
+                    .at(span, "not used")
+                    .with_help("to use it, name it in a definition of storage or workload"),
             );
         }
     }
+    used.into_iter().cloned().collect()
 }
 
 fn check_alignment(definitions: &[RunDefinition], storages: &[Storage], sink: &mut Sink) {

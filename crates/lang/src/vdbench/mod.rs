@@ -249,7 +249,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     };
     let run_definitions = runs::raw_runs(&raw, environment, sink);
     let run_definitions = from_first(run_definitions, environment, sink);
-    listing::check_raw(&run_definitions, &storages, hosts, general, sink);
+    let used = listing::check_raw(&run_definitions, &storages, hosts, general, sink);
     if sink.has_errors() {
         return;
     }
@@ -259,13 +259,14 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     }
     let job = lower::Job {
         general,
-        groups: groups::Groups::new(hosts),
+        groups: groups::Groups::new(&used),
         storages: &storages,
         definitions: &run_definitions,
         runs: &all,
         seed: environment.seed,
     };
     blockers::note_multiples(&job, sink);
+    blockers::note_commands(&job, sink);
     reading.run_blockers.extend(blockers::of_runs(&job));
     let memory_bytes = match environment.command_line.reaches_no_storage {
         true => 0,

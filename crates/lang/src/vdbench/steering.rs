@@ -80,20 +80,26 @@ pub(crate) fn check(fields: &Fields, sink: &mut Sink) {
     commands(fields, "endcmd", sink);
 }
 
+/// Whether a word in a list of commands says on which hosts they run.
+pub(crate) fn says_where(word: &str) -> bool {
+    matches!(word, "master" | "slave")
+}
+
 /// The commands of a list; some words of it say where their output goes and who runs them.
 fn commands(fields: &Fields, name: &str, sink: &mut Sink) -> Vec<Command> {
     let Some(field) = fields.get(name) else {
         return Vec::new();
     };
     let mut output = CommandOutput::Log;
+    let mut on_hosts = false;
     let mut texts = Vec::new();
     for word in &field.words {
         match word.text.as_str() {
             "cons" => output = CommandOutput::Console,
             "sum" => output = CommandOutput::Summary,
             "log" => output = CommandOutput::Log,
-            // Both are this process.
-            "master" | "slave" => {}
+            "master" => on_hosts = false,
+            "slave" => on_hosts = true,
             text => texts.push(text.to_owned()),
         }
     }
@@ -106,7 +112,11 @@ fn commands(fields: &Fields, name: &str, sink: &mut Sink) -> Vec<Command> {
             format!("write `{name}=(\"command\",log)`"),
         );
     }
-    let command = |text| Command { text, output };
+    let command = |text| Command {
+        text,
+        output,
+        on_hosts,
+    };
     texts.into_iter().map(command).collect()
 }
 
@@ -217,6 +227,52 @@ fn seconds(word: &Word, sink: &mut Sink) -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where commands run by the plan of a text, and the places of what is said of them.
+    fn where_they_run(lists: &str, hosts: &str) -> (Vec<(String, bool)>, Vec<String>) {
+        let files = crate::MemoryFiles::default();
+        let text = format!(
+            "startcmd=(general,slave)\nendcmd=last\n{hosts}sd=sd1,lun=/dev/a,openflags=o_direct\n\
+             wd=wd1,sd=sd1\nrd=default,endcmd=usual\nrd=r1,wd=wd1,iorate=9{lists}\nrd=r2,wd=wd1,iorate=9\n"
+        );
+        let input = crate::vdbench::InputFile::Text {
+            name: "job".to_owned(),
+            bytes: text.into_bytes(),
+        };
+        let reading = crate::vdbench::read(&[input], &Environment::bare(&files));
+        let steering = &reading.plan.as_ref().expect("the job is right").steering;
+        let around = steering.around.iter();
+        let all = steering.before.iter().chain(&steering.after);
+        let all = all.chain(around.flat_map(|one| one.before.iter().chain(&one.after)));
+        let all = all.map(|one| (one.text.clone(), one.on_hosts)).collect();
+        let told = reading.diagnostics.iter();
+        let told = told.filter(|one| one.code == codes::TRANSLATED);
+        (all, told.map(|one| one.message.clone()).collect())
+    }
+
+    #[test]
+    fn commands_run_on_hosts_that_a_word_asks_for() {
+        let expected = |both: [(&str, bool); 5]| both.map(|(text, on)| (text.to_owned(), on));
+        let two = "hd=a,system=a\nhd=b,system=b\n";
+        let (commands, told) = where_they_run(",startcmd=(\"one two\",slave,log)", two);
+        let all = [
+            ("general", true),
+            ("last", false),
+            ("one two", true),
+            ("usual", false),
+            ("usual", false),
+        ];
+        assert_eq!(commands, expected(all));
+        let usual = "`endcmd` runs on this host only; the original runs it on each host";
+        assert_eq!(told, [usual]);
+        let (commands, told) = where_they_run(",startcmd=(x,master)", two);
+        assert_eq!(commands[2], ("x".to_owned(), false));
+        assert_eq!(told, [usual]);
+        let (_, told) = where_they_run(",startcmd=x", two);
+        assert_eq!(told.len(), 2, "{told:?}");
+        let (_, told) = where_they_run(",startcmd=x", "");
+        assert_eq!(told, [""; 0]);
+    }
 
     #[test]
     fn repetitions_are_counts_or_times() {

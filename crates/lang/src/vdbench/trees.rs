@@ -7,7 +7,7 @@ use super::expand::{
     ListedKind, ListedRun, combinations, loops_text, printed_rate, rate_text, report_too_many,
 };
 use super::fields::{Fields, with_defaults};
-use super::listing::report_unused;
+use super::listing::used_hosts;
 use super::model::{Host, LoopKind, LoopValue, RateSpec, Times};
 use super::rates::rate;
 use super::resolve::{host_labels, open_mode, references, report_duplicates};
@@ -439,7 +439,7 @@ fn check_hosts(runs: &[TreeRun], hosts: &[Host], sink: &mut Sink) {
             workload.hosts.is_empty() || workload.hosts.iter().any(|host| host == label)
         })
     };
-    report_unused(hosts, is_used, sink);
+    used_hosts(hosts, is_used, sink);
 }
 
 /// The runs of one definition: loops, and a format in front of each where asked.

@@ -1,6 +1,7 @@
 //! Executions under way: devices that fail or do not answer, signals, ends, and going on.
 mod alike;
 mod at;
+mod commands_on_hosts;
 mod cut_off;
 mod failing;
 mod few_tags;

@@ -125,6 +125,25 @@ fn hosts_keep_to_their_storage() {
 }
 
 #[test]
+fn a_host_that_nothing_uses_has_no_place_in_the_plan() {
+    let text = "hd=a,system=a\nhd=b,system=b\nhd=c,system=c\nsd=sd1,lun=/dev/a,host=a,openflags=o_direct\n\
+                sd=sd2,lun=/dev/b,host=c,openflags=o_direct\nwd=wd1,sd=sd*\nrd=r,wd=wd1,iorate=100\n";
+    let reading = reading(text, None);
+    let told: Vec<_> = reading.diagnostics.iter().collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(
+        (&*told[0].code, told[0].severity),
+        ("vdb-0161", plan::Severity::Note)
+    );
+    let plan = reading.plan.unwrap();
+    let hosts = plan.hosts.iter().map(|host| host.name.as_str());
+    assert_eq!(hosts.collect::<Vec<_>>(), ["a", "c"]);
+    let expected = ["wd1.sd1 a-0 8 50.00", "wd1.sd2 c-0 8 50.00"];
+    assert_eq!(streams(&plan, 0), expected);
+    assert!(plan.inconsistencies().is_empty());
+}
+
+#[test]
 fn the_command_line_gives_processes_to_all_hosts() {
     let text = format!("hd=localhost,jvms=2\n{TWO}wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n");
     let plan = reading(&text, Some(4)).plan.unwrap();
