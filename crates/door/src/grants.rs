@@ -20,6 +20,10 @@ use sys::file::names::Look;
 /// How long the kernel may take to close the files of a ring that is gone, on a machine that is busy.
 const RING_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long what another host makes as the run is set up is waited for, and how often it is looked for.
+const MADE_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// Permission for one target: to the object that was examined. Only the overwrite guard of `host` issues one
 /// (`cargo xtask tidy` holds that).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,9 +247,18 @@ impl<C: Calls> Grants<C> {
         flags: &OpenFlags,
     ) -> Result<Arc<C::File>, DoorError> {
         let calls = &self.door.calls;
-        let file = object
-            .open_any(calls, flags)
-            .map_err(|error| object.not_shared(error))?;
+        let begun = Instant::now();
+        let file = loop {
+            match object.open_any(calls, flags) {
+                // Hosts set up a run side by side.
+                Err(DoorError::Io { error, .. })
+                    if error.kind() == io::ErrorKind::NotFound && begun.elapsed() < MADE_WITHIN =>
+                {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                opened => break opened.map_err(|error| object.not_shared(error))?,
+            }
+        };
         let identified = identify(calls, &file).map_err(|error| object.failed(error))?;
         let (identity, facts) = identified.ok_or_else(|| object.replaced())?;
         if facts.kind != Kind::File {

@@ -11,7 +11,8 @@ pub fn remove_made(plan: &BoundPlan, grants: &Grants) -> Vec<(Severity, String)>
     let asked: BTreeSet<_> = plan.plan.steering.remove_made.iter().copied().collect();
     for id in asked {
         let target = plan.plan.target(id);
-        if target.kind != TargetKind::File {
+        // What another host has made is removed there.
+        if target.kind != TargetKind::File || plan.made_as(id).is_some() {
             continue;
         }
         let Ok(entry) = grants.entry(id, |_| true) else {

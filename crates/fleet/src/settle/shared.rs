@@ -66,27 +66,29 @@ pub fn checked_twice(bound: &BoundPlan) -> Vec<(HostId, Refusal)> {
     let streams = plan.templates.iter().flat_map(|one| &one.streams);
     let checking = streams.filter(|stream| stream.data.check.is_some());
     let checked: BTreeSet<TargetId> = checking.flat_map(|one| one.targets.clone()).collect();
-    let is_written = |id: TargetId| bound.targets[id.index()].is_written();
-    let refusal = |number: usize| {
-        let id = TargetId::at(number);
-        let first = bound.made_as(id)?;
-        let is_checked = checked.contains(&id) || checked.contains(&first);
-        if !is_checked || !is_written(id) || !is_written(first) {
-            return None;
+    let mut things: BTreeMap<TargetId, Vec<TargetId>> = BTreeMap::new();
+    for id in (0..bound.targets.len()).map(TargetId::at) {
+        if let Some(maker) = bound.made_as(id) {
+            things.entry(maker).or_insert_with(|| vec![maker]).push(id);
         }
-        let host = plan
-            .hosts
-            .iter()
-            .position(|one| one.name == plan.target(id).host)?;
+    }
+    let refusal = |targets: Vec<TargetId>| {
+        let is_checked = targets.iter().any(|id| checked.contains(id));
+        let mut writers = targets.into_iter().filter(|_| is_checked);
+        let mut writers = writers
+            .by_ref()
+            .filter(|id| bound.is_changed_by_measurement(*id));
+        let first = plan.target(writers.next()?);
+        let other = writers.map(|id| plan.target(id));
+        let other = other.into_iter().find(|other| other.host != first.host)?;
+        let host = plan.hosts.iter().position(|one| one.name == other.host)?;
         let text = format!(
             "`{}` is the file that host `{}` writes as `{}`, and what is written to it is checked, which takes one host: give each a file of its own",
-            plan.target(id).name,
-            plan.target(first).host,
-            plan.target(first).name
+            other.name, first.host, first.name
         );
         Some((host as HostId, protected(text)))
     };
-    (0..bound.targets.len()).filter_map(refusal).collect()
+    things.into_values().filter_map(refusal).collect()
 }
 
 fn protected(text: String) -> Refusal {

@@ -80,4 +80,29 @@ fn what_two_hosts_would_write_and_check_is_refused_before_the_start() {
         .expect(3)
         .says(&["host `b`: `shared/one@b` is the file that host `a` writes as `shared/one@a`"]);
     assert!(!lab.path("shared/one").exists() && !lab.path("out").exists());
+    // One writes and checks, and others read.
+    lab.write("read.fio", JOB.replace("randrw", "randread"));
+    for jobs in [["job.fio", "read.fio"], ["read.fio", "job.fio"]] {
+        let clients = ["fio", "--client=a", jobs[0], "--client=b", jobs[1]];
+        fathom(&lab, &clients).expect(0);
+        lab.remove("shared/one");
+    }
+}
+
+/// Files that are written are made as the run is set up, on all hosts at once.
+#[test]
+fn the_file_of_writers_is_there_for_all_and_goes_with_the_job() {
+    let lab = lab();
+    for (name, size) in [("one.fio", "1m"), ("two.fio", "2m")] {
+        let job = format!(
+            "[j]\nfilename=shared/one\nsize={size}\nbs=4k\nrw=randwrite\nioengine=psync\nunlink=1\n"
+        );
+        lab.write(name, job);
+    }
+    for jobs in [["one.fio", "two.fio"], ["two.fio", "one.fio"]] {
+        let clients = ["fio", "--client=a", jobs[0], "--client=b", jobs[1]];
+        let ended = fathom(&lab, &clients).expect(0);
+        assert!(!ended.err.contains("left in place"), "{}", ended.err);
+        assert!(!lab.path("shared/one").exists());
+    }
 }
