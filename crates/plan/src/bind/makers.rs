@@ -2,7 +2,7 @@
 use super::Facts;
 use crate::ids::TargetId;
 use crate::plan::Plan;
-use crate::target::{SizeRule, Target};
+use crate::target::{Preparation, SizeRule, Target};
 use std::collections::BTreeMap;
 
 /// Of each target, the one of another host that is made in its stead; `None` for one that its own host makes. Empty
@@ -18,8 +18,8 @@ pub(super) fn of(plan: &Plan, facts: &Facts) -> Vec<Option<TargetId>> {
             continue;
         }
         let maker = makers.entry(name).or_insert(TargetId::at(number));
-        // All of them find it as large as they need it.
-        if bytes(target) > bytes(plan.target(*maker)) {
+        // All of them find it as large as they need it, and with data where one of them reads.
+        if rank(target) > rank(plan.target(*maker)) {
             *maker = TargetId::at(number);
         }
     }
@@ -44,9 +44,14 @@ fn shared(plan: &Plan, target: &Target) -> Option<TargetId> {
         .then_some(first)
 }
 
-fn bytes(target: &Target) -> u64 {
-    match target.size {
+fn rank(target: &Target) -> (bool, u64) {
+    let bytes = match target.size {
         SizeRule::Bytes(bytes) => target.size_from_bytes.saturating_add(bytes),
         _ => 0,
-    }
+    };
+    let lays_out = matches!(
+        target.preparation,
+        Preparation::MakeOrExtend | Preparation::Rewrite
+    );
+    (lays_out, bytes)
 }
