@@ -294,7 +294,7 @@ impl Conductor<'_> {
             let name = name.map_or("", |host| &host.name);
             let seconds = *silent_ns as f64 / 1e9;
             let text = format!(
-                "the line to host `{name}` was silent for {seconds:.1} s before interval {number} came: the host went on, and nothing is missing"
+                "the line to host `{name}` was silent for {seconds:.1} s before interval {number} came: the host went on, and none of it is lost"
             );
             self.remark(Some(going.number), Severity::Warning, "line-silent", text)?;
         }
