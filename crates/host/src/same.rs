@@ -11,8 +11,7 @@ use std::path::Path;
 #[must_use]
 pub fn same_name(storage: &Storage, path: &Path) -> String {
     let real = resolve(path);
-    let boot = fs::read_to_string(storage.root().proc.join("sys/kernel/random/boot_id"));
-    let boot = boot.map_or_else(|_| String::new(), |text| text.trim().to_owned());
+    let boot = storage.boot();
     if let Ok(facts) = fs::metadata(&real) {
         if facts.file_type().is_block_device() {
             return match boot.is_empty() {
@@ -20,13 +19,13 @@ pub fn same_name(storage: &Storage, path: &Path) -> String {
                 false => format!("{boot} device {:x}", facts.rdev()),
             };
         }
-        return in_file_system(storage, &boot, &real, &facts);
+        return in_file_system(storage, &real, &facts);
     }
     // It is missing: what there is of the path, and the rest.
     let known = existing_directory(&real).and_then(|folder| {
         let facts = fs::metadata(&folder).ok()?;
         let rest = real.strip_prefix(&folder).ok()?;
-        Some((in_file_system(storage, &boot, &folder, &facts), rest))
+        Some((in_file_system(storage, &folder, &facts), rest))
     });
     match known {
         Some((folder, rest)) if !folder.is_empty() => format!("{folder}/{}", rest.display()),
@@ -35,7 +34,8 @@ pub fn same_name(storage: &Storage, path: &Path) -> String {
 }
 
 /// A file system of the network is told by its server, another one by the machine that has it mounted.
-fn in_file_system(storage: &Storage, boot: &str, path: &Path, facts: &fs::Metadata) -> String {
+fn in_file_system(storage: &Storage, path: &Path, facts: &fs::Metadata) -> String {
+    let boot = storage.boot();
     let number = DeviceNumber::from_raw(facts.dev());
     let mount = storage.mount(path, Some(number));
     if let Some(mount) = mount.filter(|mount| measure::is_network_mount(&mount.kind)) {

@@ -25,6 +25,7 @@ use crate::root::{DeviceNumber, SysRoot};
 pub struct Storage {
     root: SysRoot,
     mounts: OnceCell<Vec<Mount>>,
+    boot: OnceCell<String>,
     devices: RefCell<BTreeMap<DeviceNumber, Option<Rc<KnownDevice>>>>,
     below: RefCell<BTreeMap<FileSystemKey, Rc<Below>>>,
     /// Of folders that exist, for files that do not.
@@ -61,6 +62,7 @@ impl Storage {
         Self {
             root: root.clone(),
             mounts: OnceCell::new(),
+            boot: OnceCell::new(),
             devices: RefCell::default(),
             below: RefCell::default(),
             missing_in: RefCell::default(),
@@ -89,6 +91,14 @@ impl Storage {
             Some(Rc::new(KnownDevice { device, alignment }))
         });
         known.clone()
+    }
+
+    /// What this start of the machine is called; empty where nothing tells it.
+    pub(crate) fn boot(&self) -> &str {
+        self.boot.get_or_init(|| {
+            let text = fs::read_to_string(self.root.proc.join("sys/kernel/random/boot_id"));
+            text.map_or_else(|_| String::new(), |text| text.trim().to_owned())
+        })
     }
 
     /// The mount that holds an existing path, whose file system has this number where that is known.
