@@ -116,7 +116,7 @@ const DRIFT_NS: u64 = 200_000;
 /// A line brings something each second. One that was silent for so long and came back is marked.
 const SILENT: Duration = Duration::from_secs(3);
 
-/// Who has not looked for so long has stood still, or had nothing to wait for.
+/// After so long without a look nothing is said of a silence: this process stood still, or had nothing to wait for.
 const NOT_LOOKED: Duration = Duration::from_secs(1);
 
 /// How long what was written may take to be recorded over there, at the end.
@@ -450,7 +450,7 @@ impl<L: Line> Piped<L> {
         }
     }
 
-    /// A host whose line is there and that does not tell the next interval for so long as it may be silent is a broken one.
+    /// Ends a host whose line is alive and that does not send the next interval within the time that it may be silent.
     fn await_interval(&mut self, number: u64) {
         if number != self.told.next || self.told.is_done || self.end.is_some() {
             return;

@@ -4,7 +4,7 @@ mod shared;
 mod whole;
 mod words;
 
-use conduct::machine::{Examined, Machine, Order, Ready, Reason, ReasonKind, Refusal};
+use conduct::machine::{Examined, Machine, Order, Ready, Reason, Refusal};
 use measure::HostId;
 use plan::{
     Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Plan, Severity, TargetFacts,
@@ -72,17 +72,12 @@ pub struct Refused {
 }
 
 impl Refused {
-    fn for_words(text: String, unused: Option<Vec<String>>) -> Self {
-        let reason = Reason {
-            kind: ReasonKind::Misfit,
-            text,
-            word: None,
-        };
-        Self {
-            reasons: vec![(None, reason)],
-            unused,
-            ..Self::default()
-        }
+    /// The same with what is wrong with the job as a whole.
+    fn and(mut self: Box<Self>, text: &str) -> Box<Self> {
+        let whole = Refusal::misfit(text).reasons;
+        self.reasons
+            .extend(whole.into_iter().map(|one| (None, one)));
+        self
     }
 }
 
@@ -104,8 +99,8 @@ pub fn settle<M: Machine + Send>(
     };
     let fits = diagnostics.is_empty() && machines.refusals.is_empty();
     if bound.runs.is_empty() && fits {
-        let text = "there is nothing to run".to_owned();
-        return Err(Box::new(Refused::for_words(text, None)));
+        let refused = machines.refused(plan, diagnostics, None);
+        return Err(refused.and("there is nothing to run"));
     }
     if let Some(earlier) = &asked.earlier {
         bound.runs.clone_from(&earlier.runs);
@@ -113,8 +108,7 @@ pub fn settle<M: Machine + Send>(
     let bound = Arc::new(bound);
     diagnostics.extend(conduct::machine::not_built(&bound));
     diagnostics.extend(shared::differing(&bound, &facts));
-    let twice = shared::checked_twice(&bound);
-    machines.refusals.extend(twice);
+    machines.refusals.extend(shared::checked_twice(&bound));
     let given = words::by_host(&bound.plan, &asked.overwrite);
     let examined = machines.examine(&bound, asked, &given);
     let is_whole = machines.refusals.is_empty() && diagnostics.is_empty();
@@ -123,7 +117,8 @@ pub fn settle<M: Machine + Send>(
     let mistyped = unused.first().filter(|_| is_whole && !asked.bears_unused);
     let mistyped = mistyped.map(|word| format!("`--overwrite {word}` names no target of this job"));
     if let Some(text) = uses.doubt().or(mistyped) {
-        return Err(Box::new(Refused::for_words(text, Some(unused))));
+        let refused = machines.refused(plan, diagnostics, Some(unused));
+        return Err(refused.and(&text));
     }
     let ready = machines.grant(&uses);
     machines
@@ -172,7 +167,8 @@ fn name_of(plan: &Plan, host: HostId) -> Option<&str> {
     host.map(|host| host.name.as_str())
 }
 
-fn of_host(name: Option<&str>, text: String) -> String {
+/// A text about a host, which is named where there are others.
+pub(crate) fn of_host(name: Option<&str>, text: String) -> String {
     match name {
         Some(name) => format!("host `{name}`: {text}"),
         None => text,

@@ -1,4 +1,5 @@
 //! Several machines as one: each does its part of a run, and what they tell is added.
+use crate::settle::of_host;
 use conduct::{
     Answer, Clock, CommandCall, CommandEnd, CommandOrder, Commands, Control, Filled, Host,
     HostError, Left, NamedHost, Prepared, SetPoint, has_part,
@@ -343,11 +344,6 @@ impl<C> Host for Several<C> {
         self.members()
             .for_each(|member| member.machine.retire(streams, have_failed));
     }
-}
-
-/// A text about a host, which is named where there are others.
-fn of_host(name: Option<&str>, text: String) -> String {
-    name.map_or(text.clone(), |name| format!("host `{name}`: {text}"))
 }
 
 fn merged(parts: Vec<HostInterval>) -> HostInterval {

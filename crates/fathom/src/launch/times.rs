@@ -29,7 +29,7 @@ pub fn planned_seconds(plan: &BoundPlan) -> Option<u64> {
 }
 
 /// Each run with the pause behind it, of the first pass where nothing but time ends the passes.
-/// Nothing waits behind the last.
+/// There is no pause after the last.
 fn run_seconds(plan: &BoundPlan) -> impl Iterator<Item = Option<u64>> {
     let count = plan.run_count().unwrap_or(plan.runs.len() as u64);
     (0..count).map_while(move |number| {

@@ -65,7 +65,9 @@ pub fn checked_twice(bound: &BoundPlan) -> Vec<(HostId, Refusal)> {
     let plan = &bound.plan;
     let streams = plan.templates.iter().flat_map(|one| &one.streams);
     let checking = streams.filter(|stream| stream.data.check.is_some());
-    let checked: BTreeSet<TargetId> = checking.flat_map(|one| one.targets.clone()).collect();
+    let checked: BTreeSet<TargetId> = checking
+        .flat_map(|one| one.targets.iter().copied())
+        .collect();
     let mut things: BTreeMap<TargetId, Vec<TargetId>> = BTreeMap::new();
     for id in (0..bound.targets.len()).map(TargetId::at) {
         if let Some(maker) = bound.made_as(id) {
@@ -73,14 +75,14 @@ pub fn checked_twice(bound: &BoundPlan) -> Vec<(HostId, Refusal)> {
         }
     }
     let refusal = |targets: Vec<TargetId>| {
-        let is_checked = targets.iter().any(|id| checked.contains(id));
-        let mut writers = targets.into_iter().filter(|_| is_checked);
-        let mut writers = writers
-            .by_ref()
-            .filter(|id| bound.is_changed_by_measurement(*id));
-        let first = plan.target(writers.next()?);
-        let other = writers.map(|id| plan.target(id));
-        let other = other.into_iter().find(|other| other.host != first.host)?;
+        if !targets.iter().any(|id| checked.contains(id)) {
+            return None;
+        }
+        let writers = targets.into_iter();
+        let writers = writers.filter(|id| bound.is_changed_by_measurement(*id));
+        let mut writers = writers.map(|id| plan.target(id));
+        let first = writers.next()?;
+        let other = writers.find(|other| other.host != first.host)?;
         let host = plan.hosts.iter().position(|one| one.name == other.host)?;
         let text = format!(
             "`{}` is the file that host `{}` writes as `{}`, and what is written to it is checked, which takes one host: give each a file of its own",

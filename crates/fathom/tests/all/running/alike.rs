@@ -235,7 +235,7 @@ fn check_alike(case: &Case<'_>) -> [(Lab, Ended); 2] {
     [(here, direct), (there, spread)]
 }
 
-/// Fixtures of Vdbench that have so many runs that they take minutes.
+/// Fixtures with many runs: each takes minutes.
 const LONG: [&str; 4] = ["copies", "loops", "overrides", "references"];
 
 /// Those that are refused say the same, too. Some name hosts themselves.
