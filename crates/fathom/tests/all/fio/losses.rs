@@ -21,8 +21,7 @@ struct Read {
 fn begin() -> Lab {
     let lab = Lab::new();
     let launcher = "#!/bin/sh\nLOST_HOST=\"$PWD/$1\"; export LOST_HOST; shift\nexec sh -c \"$*\"\n";
-    lab.write("launch", launcher);
-    must("chmod", &["755", &lab.path("launch").display().to_string()]);
+    lab.write_script("launch", launcher);
     lab.write("job.fio", JOB);
     lab
 }

@@ -159,10 +159,8 @@ const CASES: &[Case<'_>] = &[
 fn carry_out(case: &Case<'_>, on_host: bool) -> (Lab, Ended) {
     let lab = Lab::new();
     lab.write("file", vec![7; 1 << 20]);
-    lab.write("launch", LAUNCHER);
+    lab.write_script("launch", LAUNCHER);
     std::fs::create_dir(lab.path("home")).unwrap();
-    let mut make = std::process::Command::new("chmod");
-    ended(make.args(["755".as_ref(), lab.path("launch").as_os_str()])).expect(0);
     for (name, text) in case.files {
         if let Some(folder) = Path::new(name).parent() {
             std::fs::create_dir_all(lab.path("").join(folder)).unwrap();
@@ -304,9 +302,7 @@ const SILENT: &str = "#!/bin/sh\ncase $1 in\na) ;;\nb) printf '\\001fathom lacks
 #[test]
 fn a_host_that_falls_silent_while_it_joins_is_named_with_what_was_waited_for() {
     let lab = Lab::new();
-    lab.write("launch", SILENT);
-    let mut make = std::process::Command::new("chmod");
-    ended(make.args(["755".as_ref(), lab.path("launch").as_os_str()])).expect(0);
+    lab.write_script("launch", SILENT);
     lab.write(
         "job",
         "sd=sd1,lun=file\nwd=wd1,sd=sd1,xfersize=4k\nrd=r,wd=wd1,iorate=50,elapsed=2\n",

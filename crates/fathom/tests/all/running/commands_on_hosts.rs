@@ -10,9 +10,7 @@ const LAUNCHER: &str =
 
 fn lab(startcmd: &str, endcmd: &str) -> Lab {
     let lab = Lab::new();
-    lab.write("launch", LAUNCHER);
-    let mut make = Command::new("chmod");
-    ended(make.args(["755".as_ref(), lab.path("launch").as_os_str()])).expect(0);
+    lab.write_script("launch", LAUNCHER);
     for host in ["a", "b", "c"] {
         std::fs::create_dir(lab.path(&format!("home-{host}"))).unwrap();
     }

@@ -6,9 +6,7 @@ const LAUNCHER: &str = "#!/bin/sh\nshift\nexec \"$@\"\n";
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    lab.write("launch", LAUNCHER);
-    let mut make = std::process::Command::new("chmod");
-    ended(make.args(["755".as_ref(), lab.path("launch").as_os_str()])).expect(0);
+    lab.write_script("launch", LAUNCHER);
     std::fs::create_dir(lab.path("shared")).unwrap();
     std::os::unix::fs::symlink(lab.path("shared"), lab.path("link")).unwrap();
     lab

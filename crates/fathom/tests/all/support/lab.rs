@@ -168,6 +168,13 @@ impl Lab {
         std::fs::write(self.path(name), content).unwrap();
     }
 
+    /// A program of a few lines, which may be started.
+    pub fn write_script(&self, name: &str, text: &str) {
+        self.write(name, text);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(self.path(name), open).unwrap();
+    }
+
     pub fn remove(&self, name: &str) {
         std::fs::remove_file(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     }

@@ -1,5 +1,5 @@
 //! Called as `vdbench`: console, files, options.
-use crate::lab::{FATHOM, Lab, ended, interval_label, job, must};
+use crate::lab::{FATHOM, Lab, ended, interval_label, job};
 use std::io::Write;
 use std::process::Stdio;
 
@@ -609,11 +609,10 @@ fn no_storage_is_named_after_a_page_that_each_job_has() {
 #[test]
 fn hosts_of_the_command_line_have_tables_too() {
     let lab = Lab::new();
-    lab.write(
+    lab.write_script(
         "launch",
         "#!/bin/sh\nmkdir -p \"$1\"; cd \"$1\"; shift\nexec sh -c \"$*\"\n",
     );
-    must("chmod", &["755", &lab.path("launch").display().to_string()]);
     let disk = format!("lun={},size=1m", lab.path("disk").display());
     lab.write("disk", "x".repeat(1 << 20));
     lab.write(
