@@ -101,14 +101,7 @@ fn plan(path: &Path, kind: TargetKind) -> Plan {
         start: SequentialStart::First,
         end: SequentialEnd::Wrap,
     };
-    let pool = |name: &str| Pool {
-        name: name.into(),
-        slots: 4,
-        admission: PoolAdmission::FirstCome,
-        method: None,
-        requests: plan::RequestMode::default(),
-        priorities: Vec::new(),
-    };
+    let pool = |name: &str| Pool::new(name, 4);
     let pools = vec![pool("a"), pool("b")];
     let first = [0, 1].map(|n| clone(n, paced.clone(), random.clone(), LocalStop::default()));
     let bytes = LocalStop {

@@ -24,17 +24,7 @@ pub fn planned_workers(
     rule: WorkerRule,
     cpus: u32,
 ) -> u32 {
-    let pools = &run.run.pools;
-    let groups = backends.groups(pools).into_iter();
-    let workers = groups.map(|(kind, members)| {
-        let (free, placed) = apart(plan, run, kind, members);
-        let shared = match free.as_slice() {
-            [] => 0,
-            free => workers_of(kind, slots_of(pools, free), rule, cpus),
-        };
-        shared + placed.len() as u32
-    });
-    workers.sum()
+    deal_slots(plan, run, backends, rule, cpus).len() as u32
 }
 
 /// How the slots of a run are dealt to workers.
@@ -50,7 +40,7 @@ pub(crate) fn deal_slots(
     for (kind, members) in backends.groups(pools) {
         let (free, placed) = apart(plan, run, kind, members);
         if !free.is_empty() {
-            let workers = workers_of(kind, slots_of(pools, &free), rule, cpus);
+            let workers = workers_of(kind, pools, &free, rule, cpus);
             dealt.extend(deal_group(kind, pools, &free, workers));
         }
         let own = |pool: usize| Dealt {
@@ -93,24 +83,39 @@ fn apart(
     members.into_iter().partition(is_free)
 }
 
-/// Whether calls of a stream may wait for storage, and so would hold up what others have on the same worker: without direct
-/// I/O both kinds of queue of the kernel carry transfers out within the submitting call, or wait in it.
+/// Whether a stream needs a worker that serves nobody else. Its batches are of its own operations. Its calls may wait for
+/// storage, and so would hold up what others have on the same worker: without direct I/O both kinds of queue of the kernel
+/// carry transfers out within the submitting call, or wait in it.
 fn keeps_worker(plan: &Plan, kind: BackendKind, stream: &Stream) -> bool {
     let has_queue = matches!(kind, BackendKind::Aio | BackendKind::Uring);
     let is_direct = |target: &TargetId| stream.open_mode(plan.target(*target)).direct;
-    stream.flow.syncs.file_systems_at_end || (has_queue && !stream.targets.iter().all(is_direct))
+    stream.flow.batches.are_grouped()
+        || stream.flow.syncs.file_systems_at_end
+        || (has_queue && !stream.targets.iter().all(is_direct))
 }
 
-fn slots_of(pools: &[Pool], members: &[usize]) -> u32 {
-    members.iter().map(|pool| pools[*pool].slots).sum()
-}
-
-fn workers_of(kind: BackendKind, slots: u32, rule: WorkerRule, cpus: u32) -> u32 {
+fn workers_of(
+    kind: BackendKind,
+    pools: &[Pool],
+    members: &[usize],
+    rule: WorkerRule,
+    cpus: u32,
+) -> u32 {
+    let slots: u32 = members.iter().map(|pool| pools[*pool].slots).sum();
     let slots = slots.max(1);
+    let is_split = members.iter().any(|pool| !pools[*pool].has_one_submitter);
+    let most = if is_split {
+        slots
+    } else {
+        members.len() as u32
+    };
     match rule {
         _ if kind.has_thread_per_slot() => slots,
         WorkerRule::Exactly(workers) => workers.clamp(1, slots),
-        WorkerRule::Automatic => slots.div_ceil(SLOTS_PER_WORKER).clamp(1, cpus.max(1)),
+        WorkerRule::Automatic => {
+            let workers = slots.div_ceil(SLOTS_PER_WORKER);
+            workers.clamp(1, cpus.max(1)).min(most)
+        }
     }
 }
 

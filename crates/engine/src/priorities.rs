@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::op::{Cause, Object};
     use crate::random::Purpose;
-    use plan::{IoPriority, PoolAdmission, PriorityShare, RequestMode};
+    use plan::{IoPriority, PriorityShare};
 
     fn share(direction: Direction, length: Option<u64>, pct: u8, level: u8) -> PriorityShare {
         PriorityShare {
@@ -120,12 +120,8 @@ mod tests {
 
     fn drawn(shares: Vec<PriorityShare>, kind: Operation, length: u32) -> [usize; 3] {
         let pool = Pool {
-            name: String::new(),
-            slots: 1,
-            admission: PoolAdmission::FirstCome,
-            method: None,
-            requests: RequestMode::default(),
             priorities: shares,
+            ..Pool::new("", 1)
         };
         let draws = Draws::new(1, 0, 0, Purpose::Priority);
         let mut priorities = Priorities::of(&pool, draws).unwrap();

@@ -5,10 +5,9 @@ use crate::machine;
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
     FirstInterval, Generator, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode, OperationMix,
-    Origin, Pacing, PerDirection, Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw,
-    Region, RunKind, RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart, SizeRule,
-    StartAlign, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
-    TransferSizes, Window,
+    Origin, Pacing, PerDirection, Plan, Pool, PoolId, Preparation, RandomLaw, Region, RunKind,
+    RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream,
+    Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
 };
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -184,14 +183,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
         lifetime: None,
         labels: Vec::new(),
     };
-    let pool = Pool {
-        name: name.to_owned(),
-        slots,
-        admission: PoolAdmission::FirstCome,
-        method: None,
-        requests: plan::RequestMode::default(),
-        priorities: Vec::new(),
-    };
+    let pool = Pool::new(name, slots);
     RunTemplate {
         pools: vec![pool],
         streams: vec![stream],

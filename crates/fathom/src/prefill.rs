@@ -15,9 +15,9 @@ use lang::CommandLine;
 use plan::{
     AddressOrder, AlignRule, Bound, Coupling, DataSpec, Facts, FirstBlock, FoundKind, Generator,
     Ledger, LocalStop, Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection, Plan,
-    Pool, PoolAdmission, PoolId, Preparation, Region, RunSpec, RunTemplate, SequentialEnd,
-    SequentialStart, SizeRule, SourceMap, Stream, Target, TargetId, TargetKind, TargetOrder,
-    TemplateId, TransferSizes,
+    Pool, PoolId, Preparation, Region, RunSpec, RunTemplate, SequentialEnd, SequentialStart,
+    SizeRule, SourceMap, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId,
+    TransferSizes,
 };
 use std::path::Path;
 
@@ -373,14 +373,7 @@ fn plan(job: &Job, areas: &[Area], part_bytes: u64, slots: u32) -> Plan {
                 continue;
             };
             let (target, data) = (&job.targets[index], &job.data[index]);
-            template.pools.push(Pool {
-                name: target.name.clone(),
-                slots,
-                admission: PoolAdmission::FirstCome,
-                method: None,
-                requests: plan::RequestMode::default(),
-                priorities: Vec::new(),
-            });
+            template.pools.push(Pool::new(target.name.clone(), slots));
             let pool = PoolId::at(template.pools.len() - 1);
             let region = (*low, *end);
             let stream = stream(target, TargetId::at(index), pool, area, region, data);

@@ -139,6 +139,14 @@ pub struct Batches {
     pub reap_most: Option<u32>,
 }
 
+impl Batches {
+    /// Whether operations are to go out, or to be seen, in company.
+    pub fn are_grouped(&self) -> bool {
+        let counts = [self.submit_most, self.reap_least, self.reap_most];
+        self.refill_at.is_some() || counts.into_iter().flatten().any(|count| count > 1)
+    }
+}
+
 /// What a stream has to do at least, by direction, over each cycle. The first two seconds do not
 /// count, and cycles end with the intervals of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

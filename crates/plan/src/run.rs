@@ -63,6 +63,25 @@ pub struct Pool {
     pub requests: RequestMode,
     #[serde(default)]
     pub priorities: Vec<PriorityShare>,
+    /// One worker submits all its operations, unless the user sets the number of workers: what goes out together, and the
+    /// order of completions in a log, do not depend on the CPUs of the host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_one_submitter: bool,
+}
+
+impl Pool {
+    /// Streams in turn, without anything of its own.
+    pub fn new(name: impl Into<String>, slots: u32) -> Self {
+        Self {
+            name: name.into(),
+            slots,
+            admission: PoolAdmission::FirstCome,
+            method: None,
+            requests: RequestMode::default(),
+            priorities: Vec::new(),
+            has_one_submitter: false,
+        }
+    }
 }
 
 /// Which waiting operation gets a free slot.

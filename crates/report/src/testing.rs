@@ -7,9 +7,9 @@ use measure::{
 };
 use plan::{
     ArrivalLaw, BoundPlan, Coupling, DataSpec, FirstInterval, Label, Ledger, Load, LocalStop,
-    Nanos, OpSource, OpenMode, Operation, Origin, Pacing, Plan, Pool, PoolAdmission, PoolId,
-    Preparation, RunId, RunKind, RunSpec, RunStop, RunTemplate, SizeRule, StartAlign, Stream,
-    StreamId, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing, Window,
+    Nanos, OpSource, OpenMode, Operation, Origin, Pacing, Plan, Pool, PoolId, Preparation, RunId,
+    RunKind, RunSpec, RunStop, RunTemplate, SizeRule, StartAlign, Stream, StreamId, Target,
+    TargetId, TargetKind, TargetOrder, TemplateId, Timing, Window,
 };
 
 /// 2026-11-21 07:43:55 UTC.
@@ -228,14 +228,7 @@ impl RunShape {
             labels: shape.labels(),
         };
         RunTemplate {
-            pools: vec![Pool {
-                name: "p".into(),
-                slots: self.slots,
-                admission: PoolAdmission::FirstCome,
-                method: None,
-                requests: plan::RequestMode::default(),
-                priorities: Vec::new(),
-            }],
+            pools: vec![Pool::new("p", self.slots)],
             streams: self.streams.iter().map(stream).collect(),
             coupling: Coupling::Independent,
         }

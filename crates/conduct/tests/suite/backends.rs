@@ -82,3 +82,32 @@ fn workers_are_counted_for_each_backend() {
     assert_eq!(workers(false, BackendKind::Uring, false), 7);
     assert_eq!(workers(false, BackendKind::Aio, true), 5);
 }
+
+/// One with one submitter is never split, and batches are of one pool alone.
+#[test]
+fn a_pool_is_split_unless_it_has_one_submitter() {
+    let workers = |rule: engine::WorkerRule, whole: bool, refill_at: Option<u32>| {
+        let mut one = stream(0, 0, |_| {});
+        one.flow.batches.refill_at = refill_at;
+        let streams = vec![one, stream(1, 0, |_| {})];
+        let targets = vec![Place::buffered(MIB).target()];
+        let mut plan = plan(targets, &[64, 64], streams, vec![until_done(20 * MS)]);
+        for pool in &mut plan.templates[0].pools {
+            pool.has_one_submitter = whole;
+        }
+        plan.targets[0].open.direct = true;
+        let plan = bind_real(plan);
+        let kind = BackendKind::Aio;
+        let backends = engine::Backends {
+            kind,
+            overrules: true,
+        };
+        engine::planned_workers(&plan.plan, &plan.run(RunId(0)), backends, rule, 16)
+    };
+    let automatic = engine::WorkerRule::Automatic;
+    assert_eq!(workers(automatic, false, None), 8);
+    assert_eq!(workers(automatic, true, None), 2);
+    assert_eq!(workers(engine::WorkerRule::Exactly(6), true, None), 6);
+    // The other one may be served by four.
+    assert_eq!(workers(automatic, false, Some(32)), 5);
+}

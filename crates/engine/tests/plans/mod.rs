@@ -30,14 +30,7 @@ pub fn simulated(bytes: u64) -> Target {
 }
 
 pub fn pool(slots: u32) -> Pool {
-    Pool {
-        name: format!("{slots} slots"),
-        slots,
-        admission: PoolAdmission::FirstCome,
-        method: None,
-        requests: plan::RequestMode::default(),
-        priorities: Vec::new(),
-    }
+    Pool::new(format!("{slots} slots"), slots)
 }
 
 /// Random reads of 4 KiB over the whole target.

@@ -1,9 +1,8 @@
 //! The run that lays out what jobs read: the files of a job one after the other, jobs side by side. A stream for each
 //! file would have ten thousand pools for ten thousand small files.
-use super::lower::pool;
 use plan::{
     AddressOrder, AlignRule, Coupling, DataSpec, FirstBlock, Flow, Generator, Label, LocalStop,
-    Nanos, OpSource, OpenMode, OperationMix, Origin, Owner, Pacing, PerDirection, Placement,
+    Nanos, OpSource, OpenMode, OperationMix, Origin, Owner, Pacing, PerDirection, Placement, Pool,
     PoolId, Region, RunSpec, RunTemplate, SequentialEnd, SequentialStart, SizeRule, Stream, Target,
     TargetId, TargetOrder, TemplateId, TransferSizes,
 };
@@ -54,7 +53,7 @@ pub(super) fn template(layouts: &[Layout], targets: &[Target]) -> Option<RunTemp
         };
         let slots = LAYOUT_SLOTS.saturating_mul(files.targets.len() as u32);
         let slots = slots.min(LAYOUT_SLOTS_MAX);
-        template.pools.push(pool(&name, slots, None));
+        template.pools.push(Pool::new(&name, slots));
         let pool = PoolId::at(template.pools.len() - 1);
         template.streams.push(stream(files, name, pool, share_pct));
     }

@@ -25,10 +25,10 @@ use crate::Environment;
 use plan::{
     AddressOrder, ArrivalLaw, Coupling, DataSpec, ErrorBudget, Fills, FirstInterval, Flow,
     Generator, IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos, OpSource, Origin, Pacing,
-    PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolAdmission, PoolId,
-    Preparation, Region, RunKind, RunSpec, RunStop, RunTemplate, Sequences, SequentialEnd,
-    SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId,
-    Timing, WarmupBytes, WritePattern,
+    PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolId, Preparation, Region,
+    RunKind, RunSpec, RunStop, RunTemplate, Sequences, SequentialEnd, SequentialStart, SizeRule,
+    StartAlign, Stream, Target, TargetId, TargetKind, TemplateId, Timing, WarmupBytes,
+    WritePattern,
 };
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -185,9 +185,11 @@ impl Lowering<'_, '_> {
             for clone in 0..spec.clones {
                 let name = self.stream_name(spec, clone);
                 template.pools.push(Pool {
+                    method: spec.method,
                     requests: requests::mode(spec.job),
                     priorities: spec.priorities.clone(),
-                    ..pool(&name, spec.depth, spec.method)
+                    has_one_submitter: true,
+                    ..Pool::new(&name, spec.depth)
                 });
                 let pool = PoolId::at(template.pools.len() - 1);
                 let mut stream = self.stream(spec, clone, *report_group, name, pool);
@@ -646,17 +648,6 @@ fn sequences(spec: &Spec<'_>) -> Sequences {
         _ if is_paired => Sequences::Shared,
         ..=1 => Sequences::Shared,
         _ => Sequences::ByDirection,
-    }
-}
-
-pub(crate) fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {
-    Pool {
-        name: name.to_owned(),
-        slots,
-        admission: PoolAdmission::FirstCome,
-        method,
-        requests: plan::RequestMode::default(),
-        priorities: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use super::expand::RawRun;
 use super::groups::stays_together;
 use super::lower::{Job, swept_seek, swept_threads};
 use super::model::{LoopKind, LoopValue, RunDefinition, Workload};
-use plan::{Pool, PoolAdmission, Slice};
+use plan::{Pool, Slice};
 use std::collections::HashMap;
 
 /// What becomes one stream.
@@ -136,7 +136,7 @@ fn separate(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> (Vec<Poo
             None => dealt[place].slots[group],
         };
         let key = (place, group, slice.map_or(0, |slice| slice.index));
-        pools.place(key, || pool(sliced(&storage.name, slice), slots))
+        pools.place(key, || Pool::new(sliced(&storage.name, slice), slots))
     };
     for (place, dealt) in dealt.iter().enumerate().filter(|_| slices == [None]) {
         for group in (0..dealt.slots.len()).filter(|group| dealt.slots[*group] > 0) {
@@ -204,7 +204,7 @@ fn concatenated(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> (Vec
                 storages: storages.clone(),
                 is_concatenated: true,
                 slice,
-                pool: pools.place(key, || pool(sliced(name, slice), slots)),
+                pool: pools.place(key, || Pool::new(sliced(name, slice), slots)),
                 group,
             });
         }
@@ -238,16 +238,5 @@ pub(crate) fn sliced(name: &str, slice: Option<Slice>) -> String {
     match slice {
         Some(slice) => format!("{name}/{}", slice.index + 1),
         None => name.to_owned(),
-    }
-}
-
-pub(crate) fn pool(name: String, slots: u32) -> Pool {
-    Pool {
-        name,
-        slots,
-        admission: PoolAdmission::FirstCome,
-        method: None,
-        requests: plan::RequestMode::default(),
-        priorities: Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use super::content;
 use super::expand::{RawRate, RawRun};
 use super::groups::Groups;
 use super::labels::{run_labels, swept};
-use super::lanes::{Lane, lanes, parts, pool, sliced, slots_each};
+use super::lanes::{Lane, lanes, parts, sliced, slots_each};
 use super::model::{
     FormatStorage, General, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
     Workload,
@@ -22,10 +22,10 @@ use plan::{
     AddressOrder, AlignRule, Bound, Coupling, DataLimit, DataSpec, DuplicatePoolId, Duplicates,
     FirstBlock, FirstInterval, Following, Generator, HitArea, Ledger, Load, LocalStop, Nanos,
     OpSource, OperationMix, Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks,
-    PerDirection, Plan, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunId, RunKind,
-    RunSpec, RunStop, RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule,
-    StartAlign, StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
-    TransferSizes, Window, WritePattern,
+    PerDirection, Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunId,
+    RunKind, RunSpec, RunStop, RunTemplate, Search, SearchId, SequentialEnd, SequentialStart,
+    SizeRule, StartAlign, StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder,
+    TemplateId, Timing, TransferSizes, Window, WritePattern,
 };
 use std::collections::HashMap;
 
@@ -307,7 +307,7 @@ impl Lowering<'_> {
             let generator = filling(storage, transfer, start);
             template
                 .pools
-                .push(pool(storage.name.clone(), PREPARATION_SLOTS));
+                .push(Pool::new(storage.name.clone(), PREPARATION_SLOTS));
             let pool = PoolId::at(lane.pool);
             let workload = format!("{PREPARATION}_{}", storage.name);
             let stream = self.stream(&workload, &lane, pool, generator, share_pct);

@@ -1166,14 +1166,7 @@ impl Scene {
             lifetime: None,
             labels: vec![Label::new("wd", "wd1")],
         };
-        let pool = Pool {
-            name: "pool".into(),
-            slots: self.slots,
-            admission: PoolAdmission::FirstCome,
-            method: None,
-            requests: RequestMode::default(),
-            priorities: Vec::new(),
-        };
+        let pool = Pool::new("pool", self.slots);
         RunTemplate {
             pools: vec![pool],
             streams: vec![stream],

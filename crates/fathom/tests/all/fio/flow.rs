@@ -214,6 +214,24 @@ fn batches_are_as_large() {
     }
 }
 
+/// Batches are of a job, however many CPUs there are.
+#[test]
+fn a_batch_is_as_large_as_the_depth() {
+    let depth = ["--ioengine=libaio", "--iodepth=32", "--rw=randread"];
+    let batches = ["--iodepth_batch=32", "--iodepth_batch_complete_min=32"];
+    let two = ["--numjobs=2", "--size=4m", "--number_ios=640"];
+    let Some((ours, theirs)) = both(&[&depth[..], &batches, &two].concat()) else {
+        return;
+    };
+    for report in [&ours, &theirs] {
+        for job in report["jobs"].as_array().unwrap() {
+            for calls in ["iodepth_submit", "iodepth_complete"] {
+                assert_eq!(job[calls]["32"].as_f64(), Some(100.0), "{job:#}");
+            }
+        }
+    }
+}
+
 #[test]
 fn ios_go_out_and_are_seen_one_by_one() {
     for engine in ["io_uring", "libaio"] {

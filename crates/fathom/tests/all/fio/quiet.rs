@@ -136,13 +136,18 @@ fn what_fio_reads_over_is_remarked_by_a_check() {
 }
 
 #[test]
-fn a_log_of_single_operations_has_a_row_for_each() {
+fn a_log_of_single_operations_has_a_row_for_each_in_the_order_of_time() {
     let lab = Lab::new();
-    let job = "--ioengine=null --size=4g --bs=4k --rw=randread --norandommap --write_lat_log=all";
+    let job = "--ioengine=null --size=4g --bs=4k --rw=randread --norandommap --iodepth=64 --write_lat_log=all";
     let told = json(&lab, job);
     let count = told["jobs"][0]["read"]["total_ios"].as_u64().unwrap();
     assert_eq!(count, 1 << 20);
-    assert_eq!(lab.text("all_lat.1.log").lines().count() as u64, count);
+    let log = lab.text("all_lat.1.log");
+    assert_eq!(log.lines().count() as u64, count);
+    let times_ms = log
+        .lines()
+        .map(|row| row.split(',').next().unwrap().parse::<u64>().unwrap());
+    assert!(times_ms.is_sorted());
 }
 
 #[test]
