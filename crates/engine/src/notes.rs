@@ -204,14 +204,18 @@ impl HandoverNotes {
             let is_logged = succeeded && slab != WARMUP;
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let is_split = cells.parts[place_counted(op.kind)].is_some();
+                let stream = &shared.streams[number];
+                let seen_ns = now_ns.saturating_sub(shared.start_ns.load(Relaxed));
+                let own = stream.lifetime.as_ref();
                 let record = OperationRecord {
                     stream: StreamId::at(number),
-                    target: shared.streams[number].targets[op.object.place as usize],
+                    target: stream.targets[op.object.place as usize],
                     operation: op.kind,
                     offset: op.offset,
                     length: if is_trim { op.length } else { *result as u32 },
                     priority: priorities.map_or(0, |priorities| priorities.word_of(*slot)),
-                    seen_ns: now_ns.saturating_sub(shared.start_ns.load(Relaxed)),
+                    seen_ns,
+                    measured_from_ns: own.map_or(0, |own| own.measured_from_ns(seen_ns)),
                     service_ns,
                     submission_ns: is_split.then_some(submission_ns),
                     completion_ns: match is_split {

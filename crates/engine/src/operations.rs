@@ -101,6 +101,7 @@ mod tests {
             offset,
             length: 512,
             seen_ns: 1,
+            measured_from_ns: 0,
             service_ns: 1,
             submission_ns: None,
             completion_ns: 1,

@@ -3,7 +3,7 @@ use crate::outputs::Outputs;
 use crate::trace::{IoTrace, Topics};
 use conduct::OperationSink;
 use measure::OperationRecord;
-use plan::{BoundPlan, RunId, RunKind};
+use plan::{BoundPlan, Label, Run, RunId, RunKind};
 use report::fio::OperationLogs;
 use std::io;
 use std::path::Path;
@@ -12,6 +12,8 @@ use std::sync::Arc;
 /// Logs of single operations of an execution.
 pub struct FioOperations {
     runs: Vec<(RunId, OperationLogs)>,
+    /// Runs that read back what others wrote, with those.
+    checks: Vec<(RunId, RunId)>,
     trace: Option<IoTrace>,
     error: Option<io::Error>,
     outputs: Outputs,
@@ -20,38 +22,55 @@ pub struct FioOperations {
 impl FioOperations {
     /// Log files with relative names are made in `folder`; `topics` may ask for lines about each.
     pub fn new(bound: &BoundPlan, folder: &Path, topics: &Topics, outputs: &Outputs) -> Self {
-        let (mut runs, mut before) = (Vec::new(), 0);
+        let mut made = Self {
+            runs: Vec::new(),
+            checks: Vec::new(),
+            trace: None,
+            error: None,
+            outputs: outputs.clone(),
+        };
         let targets = bound.plan.targets.iter();
         let paths: Vec<String> = targets.map(|one| one.path.display().to_string()).collect();
-        let mut trace = IoTrace::new(topics, &paths);
+        made.trace = IoTrace::new(topics, &paths);
+        let (mut written, mut before) = (None, 0);
         for number in 0..bound.run_count().unwrap_or(bound.runs.len() as u64) {
             let Some((id, pass)) = bound.numbered(number) else {
                 break;
             };
             let run = bound.plan.run(id);
-            let is_check = plan::Label::find(&run.labels, "phase") == Some("check");
-            if run.kind != RunKind::Measure || is_check {
+            if run.kind != RunKind::Measure {
                 continue;
             }
             let id = bound.plan.in_pass(id, pass);
-            if let Some(trace) = &mut trace {
+            if Label::find(&run.labels, "phase") == Some("check") {
+                made.checks(id, &run, written.as_ref());
+                continue;
+            }
+            if let Some(trace) = &mut made.trace {
                 trace.measures(id, before);
             }
-            let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
-            let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
+            let logs = OperationLogs::new(folder, labels(&run), &bound.plan.labels, before);
             let begin = |logs: OperationLogs| {
                 let opener = Arc::new(outputs.clone());
                 let logs = logs.with_opener(opener).with_targets(paths.clone());
                 (id, logs.measured_from(run.timing.warmup.0))
             };
-            runs.extend(logs.map(begin));
+            made.runs.extend(logs.map(begin));
             before += run.streams.len();
+            written = Some((id, run));
         }
-        Self {
-            runs,
-            trace,
-            error: None,
-            outputs: outputs.clone(),
+        made
+    }
+
+    /// A run reads back what the one before it wrote, whose logs go on with it.
+    fn checks(&mut self, id: RunId, run: &Run, written: Option<&(RunId, Run)>) {
+        let Some((written_id, written)) = written else {
+            return;
+        };
+        let last = self.runs.last_mut().filter(|(id, _)| id == written_id);
+        if let Some((_, logs)) = last {
+            logs.go_on_with(labels(written), labels(run));
+            self.checks.push((id, *written_id));
         }
     }
 
@@ -60,10 +79,22 @@ impl FioOperations {
         self.trace.is_some() || !self.runs.is_empty()
     }
 
+    /// The run whose writes this one reads back.
+    fn written(&self, run: RunId) -> Option<RunId> {
+        let mut checks = self.checks.iter();
+        let found = checks.find(|(check, _)| *check == run);
+        found.map(|(_, written)| *written)
+    }
+
     fn logs(&mut self, run: RunId) -> Option<&mut OperationLogs> {
+        let run = self.written(run).unwrap_or(run);
         let found = self.runs.iter_mut().find(|(id, _)| *id == run);
         found.map(|(_, logs)| logs)
     }
+}
+
+fn labels(run: &Run) -> impl Iterator<Item = &[Label]> {
+    run.streams.iter().map(|stream| stream.labels.as_slice())
 }
 
 impl OperationSink for FioOperations {
@@ -74,9 +105,11 @@ impl OperationSink for FioOperations {
         if self.error.is_some() {
             return;
         }
-        let result = self
-            .logs(run)
-            .map(|logs| logs.take(operations, start_unix_ns));
+        let written = self.written(run);
+        let result = self.logs(run).map(|logs| match written {
+            Some(_) => logs.take_check(operations, start_unix_ns),
+            None => logs.take(operations, start_unix_ns),
+        });
         self.error = result.and_then(Result::err);
     }
 

@@ -474,6 +474,7 @@ mod tests {
             length: 512,
             priority: 0,
             seen_ns: 9,
+            measured_from_ns: 0,
             service_ns: 5,
             submission_ns: None,
             completion_ns: 5,

@@ -375,6 +375,8 @@ pub struct OperationRecord {
     pub priority: u16,
     /// When its completion was seen, since the start of the run.
     pub seen_ns: u64,
+    /// When the measured time of its stream began, since the start of the run; zero if that is the time of the run.
+    pub measured_from_ns: u64,
     pub service_ns: u64,
     /// As [`ServiceParts::submission`]; `None` where it is not told apart.
     pub submission_ns: Option<u64>,

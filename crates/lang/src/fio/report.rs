@@ -29,7 +29,6 @@ pub struct ReportOptions {
     pub submission: Shown,
     pub completion: Shown,
     pub total: Shown,
-    pub shows_bandwidth: bool,
     pub unified: Unified,
     /// Digits of rates.
     pub figures: usize,
@@ -107,6 +106,8 @@ pub struct LogOptions {
     pub is_packed: bool,
     /// Parts of the latency without a log.
     pub hidden: Vec<&'static str>,
+    /// Kinds of logs that have no rows of single operations, as nobody looks at the clock for them.
+    pub without_single: Vec<&'static str>,
 }
 
 /// What a row of a window tells.
@@ -138,7 +139,6 @@ impl ReportOptions {
             submission: shown(on!("disable_slat"), on!("slat_percentiles")),
             completion: shown(on!("disable_clat"), on!("clat_percentiles")),
             total: shown(on!("disable_lat"), on!("lat_percentiles")),
-            shows_bandwidth: !reduced && !job.is_on(on!("disable_bw_measurement")),
             unified: match job.word_of(word!("unified_rw_reporting")) {
                 "both" | "2" => Unified::Both,
                 "mixed" | "1" => Unified::Mixed,
@@ -220,6 +220,14 @@ impl LogOptions {
             is_absolute: job.is_on(on!("log_unix_epoch")) || job.is_on(on!("log_alternate_epoch")),
             appends: !job.is_on(on!("per_job_logs")),
             is_packed: job.is_on(on!("log_store_compressed")),
+            without_single: [
+                ("bw", on!("disable_bw_measurement")),
+                ("iops", on!("gtod_reduce")),
+            ]
+            .into_iter()
+            .filter(|(_, disable)| is_reduced || job.is_on(*disable))
+            .map(|(kind, _)| kind)
+            .collect(),
             hidden: hidden
                 .into_iter()
                 .filter(|(_, disable)| is_reduced || job.is_on(*disable))

@@ -1691,7 +1691,7 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
         Kind::Truth,
         On(false),
         RECORDED,
-        "leaves samples out",
+        "leaves rows of single I/Os out of a log of bandwidths",
     ),
     p(
         &["unified_rw_reporting"],

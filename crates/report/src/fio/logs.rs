@@ -5,7 +5,7 @@
 //! hands its records. Rows of windows without
 //! any operation are left out, as in fio.
 use super::iolog::Record;
-use super::model::{direction_of, is_check};
+use super::model::{direction_of, is_check, is_same_job};
 use super::samples::Packed;
 use super::stat::{BUCKETS, index_of};
 use super::windows::Folded;
@@ -13,7 +13,7 @@ use crate::opener::{Opening, Plain, SharedOpener};
 use lang::fio::{LogOptions, WindowValue};
 use measure::{
     Event, ExecutionStarted, Interval, IntervalPhase, LatencyFigures, OperationRecord, RunStarted,
-    bucket_bounds,
+    StreamInfo, bucket_bounds,
 };
 use plan::{BoundPlan, Label, RunKind};
 use std::fs::File;
@@ -35,10 +35,12 @@ pub struct Logs {
     place: Place,
     globals: Vec<Label>,
     jobs: Vec<JobLogs>,
-    /// Where the jobs of the present run begin, and when it does.
-    first_job: usize,
-    is_measuring: bool,
+    /// The jobs of the present run by the numbers of its streams; those that it reads back where it does so.
+    present: Vec<Option<usize>>,
     job_count: usize,
+    /// When the last run began that measures, and how much later the present one did.
+    begun_unix_ns: u64,
+    later_ns: u64,
     whole: Option<Whole>,
 }
 
@@ -52,12 +54,15 @@ pub(super) struct Place {
 /// The logs of one clone.
 #[derive(Debug)]
 struct JobLogs {
+    info: StreamInfo,
     wants: Wants,
     files: Files,
     windows: Vec<Window>,
     histograms: [LatencyFigures; 3],
     histogram_start_ns: u64,
     transfer_bytes: [u64; 3],
+    /// When its measured time began, since the start of its run. Times in logs count from there, or from 1970.
+    measured_from_ns: u64,
 }
 
 /// What a clone asks for.
@@ -73,10 +78,10 @@ pub(super) struct Wants {
 /// Sums of the present window of one direction.
 #[derive(Clone, Debug, Default)]
 struct Window {
-    /// Added to times.
-    epoch_ns: u64,
     start_ns: u64,
     end_ns: u64,
+    /// Its end as it stands in a log.
+    at_ns: u64,
     operations: u64,
     bytes: u64,
     rate_max: u64,
@@ -113,10 +118,12 @@ struct Whole {
 pub struct OperationLogs {
     place: Place,
     jobs: Vec<JobOperations>,
-    /// What is seen before belongs to no log, but to the record of I/O.
+    /// The end of the warm-up of the run. What is seen before belongs to no log, but to the record of I/O.
     measured_from_ns: u64,
-    /// Added to times where they are absolute.
-    start_unix_ns: u64,
+    /// `None` before the first operation of the run.
+    start_unix_ns: Option<u64>,
+    /// The jobs whose writes are read back, by the streams of the run that does so.
+    checked: Vec<Option<usize>>,
     /// By path: clones of one job record into one file.
     records: Vec<(String, Option<Record>)>,
     targets: Vec<String>,
@@ -128,6 +135,8 @@ struct JobOperations {
     wants: Wants,
     files: Files,
     folded: Option<Folded>,
+    /// When its measured time began, since the start of the run. Times in logs count from there, or from 1970.
+    measured_from_ns: u64,
 }
 
 impl Wants {
@@ -239,9 +248,10 @@ impl Logs {
             place: Place::plain(folder),
             globals: Vec::new(),
             jobs: Vec::new(),
-            first_job: 0,
-            is_measuring: false,
+            present: Vec::new(),
             job_count: 0,
+            begun_unix_ns: 0,
+            later_ns: 0,
             whole: whole.map(|base| Whole {
                 base: base.to_owned(),
                 begun_unix_ns: 0,
@@ -268,7 +278,7 @@ impl Logs {
                 self.begin(run);
                 Ok(())
             }
-            Event::Interval(interval) if self.is_measuring => self.add(interval),
+            Event::Interval(interval) if !self.present.is_empty() => self.add(interval),
             Event::RunFinished(_) => self.flush(),
             _ => Ok(()),
         }
@@ -291,21 +301,36 @@ impl Logs {
     }
 
     fn begin(&mut self, run: &RunStarted) {
-        self.is_measuring = run.kind == RunKind::Measure && !is_check(&run.labels);
-        self.first_job = self.jobs.len();
-        if !self.is_measuring {
+        self.present.clear();
+        self.later_ns = run.unix_ns.saturating_sub(self.begun_unix_ns);
+        if run.kind != RunKind::Measure {
             return;
         }
+        if is_check(&run.labels) {
+            let jobs = &self.jobs;
+            let written = |stream: &StreamInfo| {
+                let is_same = |job: &JobLogs| {
+                    job.info.host == stream.host && is_same_job(&job.info.labels, &stream.labels)
+                };
+                jobs.iter().rposition(is_same)
+            };
+            self.present = run.streams.iter().map(written).collect();
+            return;
+        }
+        (self.begun_unix_ns, self.later_ns) = (run.unix_ns, 0);
         for stream in &run.streams {
             self.job_count += 1;
             let wants = Wants::of(&stream.labels, &self.globals, self.job_count).of_intervals();
+            self.present.push(Some(self.jobs.len()));
             self.jobs.push(JobLogs {
+                info: stream.clone(),
                 wants,
                 files: Files::default(),
                 windows: vec![Window::default(); 3],
                 histograms: Default::default(),
                 histogram_start_ns: 0,
                 transfer_bytes: [0; 3],
+                measured_from_ns: 0,
             });
         }
     }
@@ -314,25 +339,29 @@ impl Logs {
         if let Some(whole) = &mut self.whole {
             whole.add(interval)?;
         }
-        let (place, first) = (&self.place, self.first_job);
-        let logging = self.jobs[first..].iter_mut().enumerate();
-        for (number, job) in logging.filter(|(_, job)| !job.wants.logs.is_empty()) {
-            if interval.phase == IntervalPhase::Warmup {
-                job.windows
-                    .iter_mut()
-                    .for_each(|window| window.start_ns = interval.end_ns);
-                job.histogram_start_ns = interval.end_ns;
+        for (number, job) in self.present.iter().enumerate() {
+            let Some(job) = job else { continue };
+            let job = &mut self.jobs[*job];
+            if job.wants.logs.is_empty() {
                 continue;
             }
-            job.add(interval, number, place)?;
+            if interval.phase == IntervalPhase::Warmup {
+                job.begins_at(interval.end_ns);
+                continue;
+            }
+            let sample = interval.engine.streams.get(number);
+            if let Some(span) = sample.and_then(|sample| sample.span) {
+                job.begins_at(span.from_ns);
+            }
+            job.add(interval, number, (&self.place, self.later_ns))?;
         }
         Ok(())
     }
 
     /// Writes what is left of windows that were cut short.
     fn flush(&mut self) -> io::Result<()> {
-        for job in &mut self.jobs[self.first_job..] {
-            job.flush(&self.place)?;
+        for job in self.present.iter().flatten() {
+            self.jobs[*job].flush(&self.place)?;
         }
         let files = self.whole.iter_mut().flat_map(|whole| &mut whole.files);
         files.flatten().try_for_each(BufWriter::flush)
@@ -340,38 +369,50 @@ impl Logs {
 }
 
 impl JobLogs {
-    fn add(&mut self, interval: &Interval, number: usize, place: &Place) -> io::Result<()> {
-        let epoch_ns = match self.wants.logs.is_absolute {
-            true => interval.unix_ns.saturating_sub(interval.end_ns),
-            false => 0,
+    /// Its measured time begins at the end of a warm-up, or with its own.
+    fn begins_at(&mut self, from_ns: u64) {
+        self.measured_from_ns = self.measured_from_ns.max(from_ns);
+        let starts = self.windows.iter_mut().map(|window| &mut window.start_ns);
+        for start_ns in starts.chain([&mut self.histogram_start_ns]) {
+            *start_ns = from_ns.max(*start_ns);
+        }
+    }
+
+    /// Adds an interval of a run that began so much later than the one that is measured.
+    fn add(
+        &mut self,
+        interval: &Interval,
+        number: usize,
+        (place, later_ns): (&Place, u64),
+    ) -> io::Result<()> {
+        let at_ns = match self.wants.logs.is_absolute {
+            true => interval.unix_ns,
+            false => (interval.end_ns + later_ns).saturating_sub(self.measured_from_ns),
         };
         // An interval ends a little off its time now and then.
         let slack_ns = interval.length_ns() / 2;
+        let has_passed = |from_ns: u64, wanted_ns: u64| {
+            (interval.end_ns + slack_ns).saturating_sub(from_ns) >= wanted_ns
+        };
         let sums = sums_of(interval, number);
         for (direction, sum) in sums.into_iter().enumerate() {
             self.histograms[direction].merge(&sum.completion);
             if let Some(bytes) = sum.bytes.checked_div(sum.operations) {
                 self.transfer_bytes[direction] = bytes;
             }
-            self.windows[direction].join(&sum, interval.length_ns());
             let window = &mut self.windows[direction];
-            window.epoch_ns = epoch_ns;
-            window.end_ns = interval.end_ns;
-            let passed_ns = window.end_ns - window.start_ns + slack_ns;
-            if self
-                .wants
-                .logs
-                .window_ns
-                .is_some_and(|wanted_ns| passed_ns >= wanted_ns)
-            {
+            window.join(&sum, interval.length_ns());
+            (window.end_ns, window.at_ns) = (interval.end_ns, at_ns);
+            let start_ns = window.start_ns;
+            let length_ns = self.wants.logs.window_ns;
+            if length_ns.is_some_and(|length_ns| has_passed(start_ns, length_ns)) {
                 self.close(direction, place)?;
             }
         }
         let wanted_ns = self.wants.logs.histogram_window_ns;
-        let passed_ns = interval.end_ns - self.histogram_start_ns + slack_ns;
-        if wanted_ns > 0 && passed_ns >= wanted_ns {
+        if wanted_ns > 0 && has_passed(self.histogram_start_ns, wanted_ns) {
             self.histogram_start_ns = interval.end_ns;
-            self.write_histograms(epoch_ns + interval.end_ns, place)?;
+            self.write_histograms(at_ns, place)?;
         }
         Ok(())
     }
@@ -385,7 +426,8 @@ impl JobLogs {
             ..Window::default()
         };
         let window = std::mem::replace(&mut self.windows[direction], next);
-        let (length_ns, wants) = (window.end_ns - window.start_ns, &self.wants);
+        let length_ns = window.end_ns.saturating_sub(window.start_ns);
+        let wants = &self.wants;
         if window.operations == 0 || length_ns == 0 {
             return Ok(());
         }
@@ -450,6 +492,7 @@ impl JobLogs {
                 self.write_latencies(direction, &window, place)?;
             }
         }
+        (self.histograms, self.histogram_start_ns) = Default::default();
         if self.wants.logs.window_ns.is_some() {
             self.files.open_all(&ROWS, place, &self.wants);
         }
@@ -472,7 +515,7 @@ impl Window {
 
     fn row(&self, direction: usize) -> Row {
         Row {
-            at_ns: self.epoch_ns + self.end_ns,
+            at_ns: self.at_ns,
             direction,
             length: 0,
             offset: 0,
@@ -623,6 +666,7 @@ impl OperationLogs {
                 folded: Folded::of(&wants),
                 files: Files::default(),
                 wants,
+                measured_from_ns: 0,
             }
         };
         let jobs: Vec<JobOperations> = streams.enumerate().map(job).collect();
@@ -631,7 +675,8 @@ impl OperationLogs {
             place: Place::plain(folder),
             jobs,
             measured_from_ns: 0,
-            start_unix_ns: 0,
+            start_unix_ns: None,
+            checked: Vec::new(),
             records: Vec::new(),
             targets: Vec::new(),
         })
@@ -658,51 +703,82 @@ impl OperationLogs {
         self
     }
 
+    /// Another run reads back what streams with the labels `own` wrote.
+    pub fn go_on_with<'a>(
+        &mut self,
+        own: impl Iterator<Item = &'a [Label]>,
+        checking: impl Iterator<Item = &'a [Label]>,
+    ) {
+        // Hosts may have the same jobs, in the same order.
+        let mut writers: Vec<_> = own.enumerate().collect();
+        let writer = |labels: &'a [Label]| {
+            let found = writers.iter().position(|(_, own)| is_same_job(own, labels));
+            found.map(|found| writers.remove(found).0)
+        };
+        self.checked = checking.map(writer).collect();
+    }
+
     /// Takes operations; those of a worker come in the order in which they were seen. `start_unix_ns` is the start of the
     /// run, for logs with absolute times.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn take(&mut self, rows: &[OperationRecord], start_unix_ns: u64) -> io::Result<()> {
-        self.start_unix_ns = start_unix_ns;
+        self.start_unix_ns = Some(start_unix_ns);
         for row in rows {
             let Some(job) = self.jobs.get_mut(row.stream.index()) else {
                 continue;
             };
-            let is_measured = row.seen_ns >= self.measured_from_ns;
-            if is_measured && job.wants.logs.wants_rows() {
-                write_operation(row, &self.place, &job.wants, &mut job.files, start_unix_ns)?;
-            }
-            if let Some(folded) = job.folded.as_mut().filter(|_| is_measured) {
-                folded.add(row);
-            }
-            let Some(path) = &job.wants.logs.record else {
-                continue;
-            };
-            let place = match self.records.iter().position(|(open, _)| open == path) {
-                Some(place) => place,
-                None => {
-                    let file = self.place.folder.join(path);
-                    let opened = self.place.opener.open(&file, Opening::Append);
-                    let begun = opened.map(|opened| Record::begin(opened, &self.targets));
-                    let record = named(begun.transpose(), &file)?;
-                    self.records.push((path.clone(), record));
-                    self.records.len() - 1
-                }
-            };
-            if let Some(record) = &mut self.records[place].1 {
-                record.take(row)?;
-            }
+            job.measured_from_ns = row.measured_from_ns.max(self.measured_from_ns);
+            job.take(row, start_unix_ns, &self.place)?;
+            self.take_down(row)?;
         }
         self.write_windows(false)
     }
 
+    /// Takes operations of the run that reads back what this one wrote. Their times go on where its own began.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn take_check(&mut self, rows: &[OperationRecord], start_unix_ns: u64) -> io::Result<()> {
+        let begun_unix_ns = *self.start_unix_ns.get_or_insert(start_unix_ns);
+        let later_ns = start_unix_ns.saturating_sub(begun_unix_ns);
+        for row in rows {
+            let Some(Some(job)) = self.checked.get(row.stream.index()) else {
+                continue;
+            };
+            let row = OperationRecord {
+                seen_ns: row.seen_ns + later_ns,
+                ..*row
+            };
+            self.jobs[*job].take(&row, begun_unix_ns, &self.place)?;
+        }
+        self.write_windows(false)
+    }
+
+    /// Takes an operation into the record of I/O.
+    fn take_down(&mut self, row: &OperationRecord) -> io::Result<()> {
+        let Some(path) = &self.jobs[row.stream.index()].wants.logs.record else {
+            return Ok(());
+        };
+        let place = match self.records.iter().position(|(open, _)| open == path) {
+            Some(place) => place,
+            None => {
+                let file = self.place.folder.join(path);
+                let opened = self.place.opener.open(&file, Opening::Append);
+                let begun = opened.map(|opened| Record::begin(opened, &self.targets));
+                let record = named(begun.transpose(), &file)?;
+                self.records.push((path.clone(), record));
+                self.records.len() - 1
+            }
+        };
+        let record = self.records[place].1.as_mut();
+        record.map_or(Ok(()), |record| record.take(row))
+    }
+
     fn write_windows(&mut self, is_over: bool) -> io::Result<()> {
         for job in &mut self.jobs {
-            let epoch_ns = match job.wants.logs.is_absolute {
-                true => self.start_unix_ns,
-                false => 0,
-            };
+            let epoch_ns = job.epoch_ns(self.start_unix_ns.unwrap_or(0));
             if let Some(folded) = &mut job.folded {
                 let to = (&job.wants, &mut job.files);
                 folded.write(is_over, to, &self.place, epoch_ns)?;
@@ -727,11 +803,40 @@ impl OperationLogs {
                 job.files.open_all(&[HISTOGRAMS], &self.place, &job.wants);
             }
         }
-        self.records
-            .iter_mut()
-            .filter_map(|(_, record)| record.as_mut())
-            .try_for_each(Record::finish)?;
+        let records = std::mem::take(&mut self.records);
+        let mut records = records.into_iter().filter_map(|(_, record)| record);
+        records.try_for_each(|mut record| record.finish())?;
         self.jobs.iter_mut().try_for_each(|job| job.files.flush())
+    }
+}
+
+impl JobOperations {
+    /// What is added to times since its measured time began.
+    fn epoch_ns(&self, start_unix_ns: u64) -> u64 {
+        match self.wants.logs.is_absolute {
+            true => start_unix_ns + self.measured_from_ns,
+            false => 0,
+        }
+    }
+
+    fn take(
+        &mut self,
+        record: &OperationRecord,
+        start_unix_ns: u64,
+        place: &Place,
+    ) -> io::Result<()> {
+        let Some(seen_ns) = record.seen_ns.checked_sub(self.measured_from_ns) else {
+            return Ok(());
+        };
+        let record = OperationRecord { seen_ns, ..*record };
+        if let Some(folded) = &mut self.folded {
+            folded.add(&record);
+        }
+        if !self.wants.logs.wants_rows() {
+            return Ok(());
+        }
+        let epoch_ns = self.epoch_ns(start_unix_ns);
+        write_operation(&record, place, &self.wants, &mut self.files, epoch_ns)
     }
 }
 
@@ -740,15 +845,10 @@ fn write_operation(
     place: &Place,
     wants: &Wants,
     files: &mut Files,
-    start_unix_ns: u64,
+    epoch_ns: u64,
 ) -> io::Result<()> {
     let Some(direction) = direction_of(record.operation) else {
         return Ok(());
-    };
-    let epoch_ns = if wants.logs.is_absolute {
-        start_unix_ns
-    } else {
-        0
     };
     let (service_ns, completion_ns) = (record.service_ns, record.completion_ns);
     let row = Row {
@@ -772,8 +872,12 @@ fn write_operation(
     files.put(place, wants, "clat", row, (completion_ns, completion_ns))?;
     files.put(place, wants, "lat", row, (service_ns, service_ns))?;
     let bandwidth = per_second(u64::from(record.length), completion_ns.max(1)) / 1024;
-    files.put(place, wants, "bw", row, (bandwidth, bandwidth))?;
-    files.put(place, wants, "iops", row, (1, 1))
+    for (kind, value) in [("bw", bandwidth), ("iops", 1)] {
+        if !wants.logs.without_single.contains(&kind) {
+            files.put(place, wants, kind, row, (value, value))?;
+        }
+    }
+    Ok(())
 }
 
 /// What one stream did in an interval, by direction.

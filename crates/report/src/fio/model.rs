@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: f64 = 1e9;
+/// A job whose time is up ends so much before its last interval at most.
+const SAMPLE_SLACK_NS: u64 = 5 * NS_PER_MS;
 
 /// What an execution has come to so far.
 #[derive(Debug, Default)]
@@ -78,6 +80,9 @@ struct Job {
     /// Set when nothing more is heard of its host.
     loss: Option<Loss>,
     arrivals: Arrivals,
+    /// The end of the last whole interval in which it did something. Its samples count once the job is known to have gone
+    /// on until then.
+    sampled_to_ns: u64,
 }
 
 /// What a job did behind its writes.
@@ -105,6 +110,8 @@ pub(super) struct Direction {
     /// KiB per second.
     pub bandwidth: Samples,
     pub rate: Samples,
+    /// KiB and I/Os per second of the last whole interval.
+    last_sample: Option<(u64, u64)>,
 }
 
 /// Latencies of one priority.
@@ -276,6 +283,7 @@ impl Model {
             Event::RunFinished(run) => {
                 self.now_unix_ns = run.unix_ns;
                 self.add_drained(run);
+                self.keep_last_samples();
                 self.lose_all(run);
                 if let Some(last) = self.runs.last_mut() {
                     last.has_end = true;
@@ -323,12 +331,8 @@ impl Model {
 
     /// The job whose writes a stream reads back.
     fn begin_check(&mut self, info: &StreamInfo, run: usize) -> usize {
-        let is_same = |job: &Job| {
-            let keys = ["job", "clone", "group"];
-            let is_same =
-                |key| Label::find(&job.info.labels, key) == Label::find(&info.labels, key);
-            job.info.host == info.host && keys.into_iter().all(is_same)
-        };
+        let is_same =
+            |job: &Job| job.info.host == info.host && is_same_job(&job.info.labels, &info.labels);
         let found = self.jobs.iter().rposition(is_same);
         let place = found.unwrap_or(self.jobs.len());
         if found.is_none() {
@@ -460,6 +464,15 @@ impl Model {
                 check.operations += 1;
             }
             job.add_late(one);
+        }
+    }
+
+    fn keep_last_samples(&mut self) {
+        let Some(run) = self.runs.last() else { return };
+        for job in &run.jobs {
+            let job = &mut self.jobs[*job];
+            let check = job.check.filter(|_| run.is_check);
+            job.keep_samples(check.map_or(job.end_ns, |check| check.end_ns));
         }
     }
 
@@ -713,6 +726,7 @@ impl Job {
                 is_scheduled: info.asked_rate.is_some(),
                 ..Arrivals::default()
             },
+            sampled_to_ns: 0,
         }
     }
 
@@ -804,6 +818,14 @@ impl Job {
         })
     }
 
+    /// Counts the last samples, unless the job ended before they were over: a job has none of the time in which it ended.
+    fn keep_samples(&mut self, end_ns: u64) {
+        let is_whole = end_ns.saturating_add(SAMPLE_SLACK_NS) >= self.sampled_to_ns;
+        for direction in &mut self.directions {
+            direction.keep_sample(is_whole);
+        }
+    }
+
     /// Rates of one interval, and what the engine tells of the stream.
     fn add_samples(&mut self, interval: &Interval, place: usize, is_whole: bool) {
         let sample = interval.engine.streams.get(place);
@@ -818,11 +840,15 @@ impl Job {
                 sums[direction].1 += figure.bytes;
             }
         }
+        let is_at_work = sums.iter().any(|(operations, _)| *operations > 0);
+        if is_at_work {
+            self.keep_samples(u64::MAX);
+        }
         for (direction, (operations, bytes)) in self.directions.iter_mut().zip(sums) {
             if is_whole && operations > 0 {
-                direction.rate.add((operations as f64 / seconds) as u64);
                 let kib = bytes as f64 / 1024.0 / seconds;
-                direction.bandwidth.add(kib as u64);
+                direction.last_sample = Some((kib as u64, (operations as f64 / seconds) as u64));
+                self.sampled_to_ns = interval.end_ns;
             }
         }
         let Some(sample) = sample else {
@@ -932,14 +958,18 @@ impl Entry {
             if !settings.total.is_shown {
                 direction.total = LatencyFigures::default();
             }
-            if !settings.shows_bandwidth {
-                (direction.bandwidth, direction.rate) = Default::default();
-            }
         }
     }
 }
 
 impl Direction {
+    fn keep_sample(&mut self, is_whole: bool) {
+        if let Some((kib, rate)) = self.last_sample.take().filter(|_| is_whole) {
+            self.bandwidth.add(kib);
+            self.rate.add(rate);
+        }
+    }
+
     /// Another member of the group: amounts add up, the longest time counts.
     fn join(&mut self, other: &Direction) {
         self.add_counts(other);
@@ -1072,6 +1102,7 @@ fn timed(job: &Job, run: &RunUse) -> ([Direction; 3], u64) {
     let runtime_ms = own_ms + check_ms;
     let mut directions = job.directions.clone();
     for (place, direction) in directions.iter_mut().enumerate() {
+        direction.keep_sample(!run.has_end);
         if direction.operations == 0 {
             continue;
         }
@@ -1086,6 +1117,12 @@ fn timed(job: &Job, run: &RunUse) -> ([Direction; 3], u64) {
         }
     }
     (directions, runtime_ms)
+}
+
+/// Whether two streams with these labels belong to one clone of a job, if they run on one host.
+pub(super) fn is_same_job(one: &[Label], other: &[Label]) -> bool {
+    let mut keys = ["job", "clone", "group"].into_iter();
+    keys.all(|key| Label::find(one, key) == Label::find(other, key))
 }
 
 /// Whether labels are those of what reads back the writes of a job.

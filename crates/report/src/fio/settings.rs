@@ -10,7 +10,6 @@ pub(super) struct Settings {
     pub submission: Kind,
     pub completion: Kind,
     pub total: Kind,
-    pub shows_bandwidth: bool,
     pub unified: Unified,
     pub units: UnitStyle,
     pub goes_on_after_errors: bool,
@@ -29,7 +28,6 @@ impl Settings {
             submission: options.submission,
             completion: options.completion,
             total: options.total,
-            shows_bandwidth: options.shows_bandwidth,
             unified: options.unified,
             units: UnitStyle {
                 width: options.figures,

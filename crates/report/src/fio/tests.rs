@@ -662,6 +662,7 @@ fn operations_have_a_row_each() {
         offset: 8_192,
         length: 4_096,
         seen_ns: 3_900_000,
+        measured_from_ns: 0,
         service_ns: 1_000_000,
         submission_ns: Some(100_000),
         completion_ns: 900_000,
@@ -707,19 +708,20 @@ fn windows_shorter_than_an_interval_are_folded_from_operations() {
         length: 4_096,
         priority: 0,
         seen_ns,
+        measured_from_ns: 0,
         service_ns,
         submission_ns: Some(100),
         completion_ns: service_ns - 100,
     };
-    // Two workers, each in its own order, and one operation of the warm-up.
+    // Two workers, each in its own order, and one operation of the warm-up, behind which times begin.
     let first = [
         row(900_000, 7_000, Operation::Read),
-        row(2_500_000, 1_001, Operation::Read),
-        row(9_000_000, 3_000, Operation::Read),
+        row(3_500_000, 1_001, Operation::Read),
+        row(10_000_000, 3_000, Operation::Read),
     ];
     let second = [
-        row(1_200_000, 500, Operation::Write),
-        row(3_999_999, 2_000, Operation::Read),
+        row(2_200_000, 500, Operation::Write),
+        row(4_999_999, 2_000, Operation::Read),
     ];
     logs.take(&first, 0).unwrap();
     logs.take(&second, 0).unwrap();
