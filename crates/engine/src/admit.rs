@@ -46,9 +46,15 @@ fn held_until(shared: &SharedRun, stream: &SharedStream, now_ns: u64) -> Option<
     {
         return Some(until_ns);
     }
-    flow.holds(now_ns, || {
+    let start_ns = || shared.start_ns.load(Relaxed);
+    let on_found = || {
         if let Some(own) = &stream.lifetime {
-            own.found(now_ns.saturating_sub(shared.start_ns.load(Relaxed)));
+            own.found(now_ns.saturating_sub(start_ns()));
         }
-    })
+    };
+    let due_ns = || {
+        let feed = stream.feed.as_ref()?;
+        Some(stream.arrival_ns(start_ns(), now_ns, feed.peek().at_ns))
+    };
+    flow.holds(now_ns, on_found, due_ns)
 }

@@ -125,8 +125,13 @@ impl SharedFlow {
     }
 
     /// Until when nothing may be drawn; `None` where something may. `on_found` is told when a search
-    /// has found its depth and measurement may begin.
-    pub(crate) fn holds(&self, now_ns: u64, on_found: impl FnOnce()) -> Option<u64> {
+    /// has found its depth and measurement may begin; `due_ns` is asked for the next arrival.
+    pub(crate) fn holds(
+        &self,
+        now_ns: u64,
+        on_found: impl FnOnce(),
+        due_ns: impl FnOnce() -> Option<u64>,
+    ) -> Option<u64> {
         if self.stage.load(Relaxed) != DRAWING {
             // The clock may end it with nothing in flight, whose return would lead to what comes next.
             return Some(match self.in_flight() {
@@ -146,7 +151,7 @@ impl SharedFlow {
         if self.pauses.is_taken.swap(true, Acquire) {
             return Some(self.later(now_ns));
         }
-        let held = self.pause(think, now_ns);
+        let held = self.pause(think, now_ns, due_ns);
         self.pauses.is_taken.store(false, Release);
         held
     }
@@ -244,7 +249,12 @@ impl SharedFlow {
     }
 
     /// Until when a pause, or the drain before it, holds the stream.
-    fn pause(&self, think: &Think, now_ns: u64) -> Option<u64> {
+    fn pause(
+        &self,
+        think: &Think,
+        now_ns: u64,
+        due_ns: impl FnOnce() -> Option<u64>,
+    ) -> Option<u64> {
         let pauses = &self.pauses;
         let until_ns = pauses.until_ns.load(Relaxed);
         if now_ns < until_ns {
@@ -272,11 +282,15 @@ impl SharedFlow {
             return Some(self.later(now_ns));
         }
         pauses.is_draining.store(false, Relaxed);
-        pauses.until_ns.store(now_ns + think.pause.0, Relaxed);
+        let until_ns = now_ns + think.pause.0;
+        pauses.until_ns.store(until_ns, Relaxed);
         if think.moves_schedule {
-            pauses.moved_ns.fetch_add(think.pause.0, Relaxed);
+            // The first arrival that the pause leaves out comes right behind it.
+            let left_out = due_ns().filter(|due_ns| (now_ns + 1..=until_ns).contains(due_ns));
+            let moved_ns = left_out.map_or(think.pause.0, |due_ns| until_ns - due_ns);
+            pauses.moved_ns.fetch_add(moved_ns, Relaxed);
         }
-        Some(now_ns + think.pause.0)
+        Some(until_ns)
     }
 
     /// Takes the sync that is due, if one is: after writes while more is to be drawn, at the end when all of the stream
