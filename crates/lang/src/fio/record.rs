@@ -40,6 +40,8 @@ const SHORTEST_WAIT_US: u64 = 100;
 const FILES_MAX: usize = 1 << 16;
 /// How a binary trace of block devices begins, in either order of bytes.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Actions on a file as such.
+const OF_FILES: [&str; 3] = ["add", "open", "close"];
 /// How every record begins.
 const FIRST_WORD: &[u8] = b"fio version";
 const BINARY_MARKS: [[u8; 4]; 2] = [[0x07, 0x74, 0x61, 0x65], [0x65, 0x61, 0x74, 0x07]];
@@ -222,16 +224,19 @@ fn parse(name: &str, text: &str, changes: &Changes) -> Result<Record, (usize, St
 
 impl<'a> Reading<'a> {
     fn line(&mut self, line: &'a str, is_timed: bool, changes: &Changes) -> Result<(), String> {
-        let mut words = line.split_whitespace();
+        let mut rest = line;
         if is_timed {
-            self.now_us = number(words.next(), "a time")?;
+            let (time, behind) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+            self.now_us = number(Some(time), "a time")?;
+            rest = behind.trim_start();
         }
-        let (Some(file), Some(action)) = (words.next(), words.next()) else {
+        let Some((file, action, numbers)) = parts(rest) else {
             return Err("a file and an action are expected".to_owned());
         };
-        if matches!(action, "add" | "open" | "close") {
+        if OF_FILES.contains(&action) {
             return Ok(());
         }
+        let mut words = numbers.split_whitespace();
         let (offset, length) = (
             number(words.next(), "an offset")?,
             number(words.next(), "a length")?,
@@ -331,6 +336,33 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// The name of a file, an action, and what stands behind it. A name may hold blanks, so that the end of a line says what its
+/// parts are, where it is one that can be.
+fn parts(line: &str) -> Option<(&str, &str, &str)> {
+    fn last(text: &str) -> Option<(&str, &str)> {
+        let (front, word) = text.rsplit_once(char::is_whitespace)?;
+        Some((front.trim_end(), word))
+    }
+    if let Some((file, action)) = last(line).filter(|(_, word)| OF_FILES.contains(word)) {
+        return Some((file, action, ""));
+    }
+    let is_number = |(_, word): &(&str, &str)| word.parse::<u64>().is_ok();
+    let of_numbers = || {
+        let (front, _length) = last(line).filter(is_number)?;
+        let (front, _offset) = last(front).filter(is_number)?;
+        let (file, action) = last(front)?;
+        Some((file, action, &line[front.len()..]))
+    };
+    of_numbers().or_else(|| {
+        let (file, behind) = line.split_once(char::is_whitespace)?;
+        let behind = behind.trim_start();
+        let (action, numbers) = behind
+            .split_once(char::is_whitespace)
+            .unwrap_or((behind, ""));
+        (!action.is_empty()).then_some((file, action, numbers))
+    })
+}
+
 /// The mix and the sizes of operations.
 fn envelope(operations: &[RecordedOperation]) -> Generator {
     let transfers = operations.iter().filter(|one| !one.operation.is_sync());
@@ -396,6 +428,21 @@ fn common_divisor(mut one: u64, mut other: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As `write_iolog` has them.
+    #[test]
+    fn names_of_files_may_hold_blanks() {
+        let text = "fio version 3 iolog\n0 a  b add\n0 a  b open\n7 a  b write 0 4096\n\
+                    8 x read 0 4 read 4096 512\n9 a  b sync 0 0\n9 a  b close\n";
+        let record = parse("r", text, &changes()).unwrap();
+        assert_eq!(record.files, ["a  b", "x read 0 4"]);
+        let expected = [
+            (0, 0, Operation::Write, 0, 4096),
+            (1, 1, Operation::Read, 4096, 512),
+            (2, 0, Operation::Sync, 0, 0),
+        ];
+        assert_eq!(rows(&record), expected);
+    }
 
     fn changes() -> Changes {
         Changes {
