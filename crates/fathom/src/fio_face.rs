@@ -19,7 +19,7 @@ use lang::{CommandLine, Language};
 use plan::{
     Amount, Diagnostic, Label, Nanos, OpSource, Plan, RunKind, Severity, Steady, SteadyCriterion,
 };
-use report::fio::{FaceOptions, Formats, TerseVersion};
+use report::fio::{FaceOptions, Formats, IdleProfile, TerseVersion};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,6 +50,8 @@ usage: fio [options] [job options] FILE…
   --eta-newline=TIME     the status line goes on in a new line each time this has passed
   --status-interval=TIME a full report each time this has passed
   --bandwidth-log[=NAME] logs of all jobs together
+  --idle-prof=system|percpu
+                         how idle the CPUs of this machine were
   --aux-path=FOLDER      where the files of verify_dump and states of verify are
   --trigger-file=FILE    when it appears it is removed, all jobs end, and what they have written with
                          verify is saved; --trigger-timeout=TIME: when this has passed
@@ -62,7 +64,7 @@ usage: fio [options] [job options] FILE…
   --remote-config=PATH   after a --client: a job file that is there
   --server --trigger-remote
                          refused: no server is needed
-  --idle-prof --merge-blktrace-only --latency-log
+  --merge-blktrace-only --latency-log
                          refused with what to use in their place
   --profile=tiobench     built-in jobs in place of files, with --size=MIB --block=N --numruns=N
                          --dir=FOLDER --threads=N
@@ -169,10 +171,6 @@ const REFUSED: &[(&str, &str)] = &[
         "run the command on the hosts yourself, or here with `--trigger`",
     ),
     (
-        "idle-prof",
-        "no thread burns CPU to measure what is idle; `report.html` shows how busy the host was",
-    ),
-    (
         "merge-blktrace-only",
         "binary traces of block devices are not read; `read_iolog` takes records of version 2 and 3",
     ),
@@ -262,6 +260,10 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         return print_packed(path);
     }
     if options.inputs.is_empty() && options.clients.is_empty() {
+        // Scripts find out like this which options are known.
+        if options.parse_only {
+            return Exit::Fine;
+        }
         err!("{USAGE}\nerror: no job is defined\n");
         return Exit::Usage;
     }
@@ -756,6 +758,18 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
             });
             options.formats = Some(formats?);
         }
+        "idle-prof" => {
+            let profile = IdleProfile::parse(&text()).map_err(|word| match &*word {
+                "calibrate" => "`--idle-prof=calibrate` is refused: nothing here burns CPU to \
+                                measure what is idle, so that there is nothing to calibrate"
+                    .to_owned(),
+                _ => {
+                    let help = lang::instead_of(&word, IdleProfile::NAMES);
+                    format!("`--idle-prof` does not know `{word}`; {help}")
+                }
+            });
+            options.style.idle_profile = Some(profile?);
+        }
         "minimal" => options.formats = Some(Formats::parse("terse")?),
         "append-terse" => {
             let formats = options.formats.get_or_insert_default();
@@ -898,6 +912,7 @@ mod tests {
         let own = |name: &str| match name {
             "output-format" => Some("json"),
             "terse-version" => Some("4"),
+            "idle-prof" => Some("percpu"),
             "eta" => Some("never"),
             "cmdhelp" => Some("rw"),
             "enghelp" => Some("libaio,userspace_reap"),

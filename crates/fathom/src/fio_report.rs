@@ -7,10 +7,11 @@ use crate::printing::Channel;
 use crate::status;
 use crate::trace::Trace;
 use conduct::{Outcome, SinkError};
-use measure::{Event, ExecutionStarted};
+use host::SysRoot;
+use measure::{CpuTimes, Event, ExecutionStarted};
 use plan::Plan;
 use report::Opening;
-use report::fio::FaceOptions;
+use report::fio::{FaceOptions, IdleProfile, Idleness};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub struct FioStyle {
     /// Where reports go, and nothing else does; the console when left out.
     pub output: Option<PathBuf>,
     pub beside: Beside,
+    pub idle_profile: Option<IdleProfile>,
 }
 
 impl Face for FioStyle {
@@ -83,6 +85,8 @@ struct FioReport {
     shown: usize,
     newline: Option<Duration>,
     newline_at: Instant,
+    /// CPU time of each CPU when the execution began.
+    idle_since: Option<(IdleProfile, Vec<CpuTimes>)>,
 }
 
 impl FioReport {
@@ -99,7 +103,21 @@ impl FioReport {
             shown: 0,
             newline: style.newline_ns.map(Duration::from_nanos),
             newline_at: Instant::now(),
+            idle_since: (style.idle_profile)
+                .map(|profile| (profile, host::cpu_times_each(&SysRoot::real()))),
         })
+    }
+
+    fn tell_idleness(&mut self) {
+        let Some((profile, since)) = &self.idle_since else {
+            return;
+        };
+        let now = host::cpu_times_each(&SysRoot::real());
+        let cpus = now.iter().zip(since);
+        self.face.set_idleness(Idleness {
+            profile: *profile,
+            cpus: cpus.map(|(now, since)| now.since(since)).collect(),
+        });
     }
 
     /// Reports what is running, as it stands.
@@ -135,6 +153,9 @@ impl FioReport {
 impl Listener for FioReport {
     fn on_event(&mut self, event: &Event) -> Result<Vec<String>, SinkError> {
         let mut lines = self.trace.on_event(event);
+        if matches!(event, Event::ExecutionFinished(_)) {
+            self.tell_idleness();
+        }
         let printed = self.face.on_event(event);
         self.status_line = printed.status_line;
         // As in fio: a file for reports holds nothing else, so that programs can read it.

@@ -35,6 +35,6 @@ pub use place::{StoragePlace, devices_of_folder, storage_place};
 pub use probe::{target_facts, target_identity};
 pub use root::{DeviceNumber, SysRoot};
 pub use same::same_name;
-pub use sampler::Sampler;
+pub use sampler::{Sampler, cpu_times_each};
 pub use space::{NoSpace, SpaceNeed, check_free_space};
 pub use storage::Storage;

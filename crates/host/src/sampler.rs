@@ -193,9 +193,23 @@ fn parse_own_io(text: &str) -> Option<OwnIo> {
     })
 }
 
-/// proc_stat(5), first line. Guest time is part of user time already.
+/// CPU time of each CPU that is on since boot, in the order of their numbers; empty if the kernel does not tell.
+pub fn cpu_times_each(root: &SysRoot) -> Vec<CpuTimes> {
+    let text = std::fs::read_to_string(root.locate(Path::new("/proc/stat"))).unwrap_or_default();
+    let tick_ns = nanoseconds_per_tick();
+    let is_each = |line: &&str| line.starts_with("cpu") && !line.starts_with("cpu ");
+    let each = text.lines().filter(is_each);
+    each.filter_map(|line| cpu_of(line, tick_ns)).collect()
+}
+
+/// proc_stat(5), first line.
 fn parse_cpu(text: &str, tick_ns: u64) -> Option<CpuTimes> {
-    let line = text.lines().find(|line| line.starts_with("cpu "))?;
+    let mut lines = text.lines();
+    cpu_of(lines.find(|line| line.starts_with("cpu "))?, tick_ns)
+}
+
+/// Guest time is part of user time already.
+fn cpu_of(line: &str, tick_ns: u64) -> Option<CpuTimes> {
     let ticks: Vec<u64> = line
         .split_ascii_whitespace()
         .skip(1)

@@ -1,5 +1,6 @@
 //! JSON in fio's layout: two blanks per level, `"key" : value`, six decimals, keys in their order.
 use super::clients::{self, Clients};
+use super::idleness::Idleness;
 use super::model::{Arrivals, Direction, Disk, Entry};
 use super::repeated;
 use super::settings::{Kind, Settings, Unified};
@@ -33,6 +34,7 @@ pub(super) struct Heading<'a> {
     pub time: &'a str,
     pub elapsed_s: u64,
     pub globals: &'a [(String, String)],
+    pub idleness: Option<&'a Idleness>,
 }
 
 /// Whether the buckets of histograms are shown.
@@ -76,6 +78,7 @@ pub(super) fn report(
     if shows_disks && !used.is_empty() {
         top.push(pair("disk_util", Json::List(used)));
     }
+    top.extend(heading.idleness.map(Idleness::json));
     let scheduled: Vec<&Entry> = entries
         .iter()
         .filter(|one| one.arrivals.is_scheduled)
@@ -184,7 +187,7 @@ fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
-fn pair(key: &str, value: Json) -> (String, Json) {
+pub(super) fn pair(key: &str, value: Json) -> (String, Json) {
     (key.to_owned(), value)
 }
 

@@ -7,6 +7,7 @@ mod document;
 mod doubts;
 mod dumps;
 mod faults;
+mod idleness;
 mod import;
 mod iolog;
 mod json;
@@ -29,6 +30,7 @@ mod windows;
 
 pub use document::ImportError;
 pub use dumps::Dumps;
+pub use idleness::{IdleProfile, Idleness};
 pub(crate) use import::holds_back;
 pub use import::{DAMAGED, import};
 pub use logs::{Logs, OperationLogs, log_files};
@@ -105,6 +107,7 @@ pub struct Face {
     status_unix_ns: u64,
     /// What the result that the events come from has lost.
     damage: Option<String>,
+    idleness: Option<Idleness>,
 }
 
 impl Default for Formats {
@@ -151,7 +154,13 @@ impl Face {
             reported_unix_ns: 0,
             status_unix_ns: 0,
             damage: None,
+            idleness: None,
         }
+    }
+
+    /// Lets the reports from now on say how idle the CPUs were.
+    pub fn set_idleness(&mut self, idleness: Idleness) {
+        self.idleness = Some(idleness);
     }
 
     /// Lets each report say that the result is damaged, and what is lost.
@@ -268,6 +277,7 @@ impl Face {
                 time: &time,
                 elapsed_s: self.model.elapsed_s(),
                 globals: &globals,
+                idleness: self.idleness.as_ref(),
             };
             let bins = match formats.json_bins {
                 true => Bins::Shown,
@@ -288,6 +298,7 @@ impl Face {
             };
             out.push_str(&self.text(&entries, &disks, around, extent));
             if is_whole {
+                out.extend(self.idleness.as_ref().map(Idleness::text));
                 out.push_str(&self.verdict.text());
             }
         }

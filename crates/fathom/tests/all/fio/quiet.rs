@@ -177,3 +177,25 @@ fn limits_of_steady_states_are_told_in_the_words_of_fio() {
         assert_eq!(printed.out.matches(line).count(), 1, "{}", printed.out);
     }
 }
+
+#[test]
+fn scripts_may_ask_for_idle_cpus_and_whether_an_option_is_known() {
+    let lab = Lab::new();
+    let told = json(&lab, "--ioengine=null --size=1m --idle-prof=percpu");
+    let idleness = told["cpu_idleness"].as_object().unwrap();
+    assert!(idleness.contains_key("cpu-0"), "{idleness:?}");
+    for pct in idleness.values().map(|pct| pct.as_f64().unwrap()) {
+        assert!((0.0..=100.0).contains(&pct), "{pct}");
+    }
+    let of_all = json(&lab, "--ioengine=null --size=1m --idle-prof=system");
+    assert_eq!(of_all["cpu_idleness"].as_object().unwrap().len(), 1);
+    assert!(
+        json(&lab, "--ioengine=null --size=1m")
+            .get("cpu_idleness")
+            .is_none()
+    );
+    lab.fio(["--idle-prof=calibrate"]).expect(2);
+    let known = lab.fio(["--parse-only", "--output-format=json+"]).expect(0);
+    assert_eq!((known.out, known.err), (String::new(), String::new()));
+    lab.fio(["--parse-only", "--output-format=jsom"]).expect(2);
+}
