@@ -293,9 +293,11 @@ impl Lowering<'_> {
         };
         let groups = self.job.groups.one_each(self.job.storages, &prepared);
         let share_pct = 100.0 / groups.len() as f64;
+        let mut transfers = Vec::with_capacity(groups.len());
         for (index, group) in groups {
             let storage = &self.job.storages[index];
             let transfer = preparation_transfer(storage, self.job.general);
+            transfers.push(transfer);
             let start = if rewrites {
                 SequentialStart::First
             } else {
@@ -335,7 +337,7 @@ impl Lowering<'_> {
                 errors: self.job.general.errors,
                 ..RunStop::default()
             },
-            labels: super::labels::preparation_labels(),
+            labels: super::labels::preparation_labels(&transfers, self.job),
             swept: Vec::new(),
             origin: Origin::Derived(
                 "files that are missing or short are made before the first run".to_owned(),
