@@ -182,6 +182,19 @@ fn the_newer_release_has_its_columns() {
         assert_eq!(number(row, "resp_max"), longest);
     }
     assert_eq!(number(&rows[1], "write_std"), 0.0);
+    let heading = flat
+        .lines()
+        .find(|line| line.contains(" timestamp Run Interval reqrate "));
+    assert!(heading.is_some(), "one blank between columns: {flat}");
+    // As the original has them: whole numbers without decimals, and decimals without zeros at their end.
+    for words in [
+        " rate 1 2000 960 7.5 8192 75 ",
+        " rate  avg_2-3 2000 1430 ",
+        " max 1 9999988 11000 42.9688 4096 100 0.09 ",
+        " 8192 4 n/a n/a n/a n/a 9 n/a 1 n/a ",
+    ] {
+        assert!(flat.contains(words), "{words}: {flat}");
+    }
     let rows = contents["console"]
         .lines()
         .filter(|line| line.contains(" avg_"));
