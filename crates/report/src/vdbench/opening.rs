@@ -49,6 +49,7 @@ impl Face {
             runs_started: 0,
             has_skew_note: false,
             errors: 0,
+            curve_end: None,
             is_over: false,
             seen_ns: started.unix_ns,
         };

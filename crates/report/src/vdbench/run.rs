@@ -231,6 +231,12 @@ impl Run {
         )
     }
 
+    /// Mean service time of what was measured in ms, whatever the columns show.
+    pub fn service_mean_ms(&self, finished: &RunFinished) -> Option<f64> {
+        let totals = self.fold.totals(Some(finished.clone()))?;
+        Some(totals.completed_service_ns_mean() / 1e6)
+    }
+
     /// The loud line: the columns hide how late operations were.
     pub fn late_line(
         &self,
