@@ -98,7 +98,7 @@ pub(crate) fn check(job: &Job<'_>, workloads: &[Workload], plan: &Plan, sink: &m
                 stem: format!("{place}.{}", owner.name),
                 ..owner.clone()
             };
-            pages.add(&detail, &[""]);
+            pages.add(&detail, &["", ".histogram"]);
         }
     }
     pages.found.into_iter().for_each(|one| sink.push(one));

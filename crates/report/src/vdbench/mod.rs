@@ -254,7 +254,7 @@ impl Face {
         let title = messages::anchored(&anchor, &line);
         self.console.push(line.clone());
         self.pages.line(it.folder.log, &line);
-        let details = it.details.pages.iter().copied();
+        let details = it.details.pages.iter().flatten().copied();
         for page in it.folder.with_titles().into_iter().chain(details) {
             self.pages.lines(page, &title);
         }

@@ -30,10 +30,8 @@ impl Face {
         let parts = (&places, &details, &storages);
         let folder = self.open_folder(&workloads, &captions, parts, started)?;
         for name in details.names(None, &places, &storages) {
-            let head = [format!("SD report for sd={name}"), String::new()];
-            let page = self.open_page(&format!("{name}.html"), &head, &captions)?;
-            details.pages.push(page);
-            self.pages.flush()?;
+            let pages = self.open_part("SD", "SD report for sd", &name, &captions)?;
+            details.pages.push(pages);
         }
         let execution = Execution {
             zone,

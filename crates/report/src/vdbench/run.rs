@@ -457,7 +457,7 @@ impl Run {
         let details = self.details.iter().zip(&it.details.pages).enumerate();
         let details = details.map(|(at, (counts, page))| {
             let host = it.details.host_of(at, &it.places);
-            (counts, *page, None, Some(host))
+            (counts, page[0], Some(page[1]), Some(host))
         });
         let is_its = move |part: &PageOf<'_>| {
             takes_part(part.0) || std::ptr::eq(part.0, &raw const self.total)

@@ -341,14 +341,16 @@ fn details_are_pages_of_a_device_on_a_host_or_a_slave() {
     assert_eq!(plain, usual);
     let contents = asked(&["host", "slave", "no_sd"]);
     let expected = [
-        "one-0.sd2.html",
-        "one-1.sd1.html",
-        "one.sd1.html",
-        "one.sd2.html",
-        "two-0.sd2.html",
-        "two.sd2.html",
+        "one-0.sd2",
+        "one-1.sd1",
+        "one.sd1",
+        "one.sd2",
+        "two-0.sd2",
+        "two.sd2",
     ];
-    assert_eq!(names(&contents), expected);
+    let expected =
+        expected.map(|name| [".histogram.html", ".html"].map(|end| format!("{name}{end}")));
+    assert_eq!(names(&contents), expected.concat());
     assert!(!contents["summary.html"].contains("SD reports"));
     assert!(contents["one.html"].contains("<A HREF=\"one.sd1.html\">one.sd1</A>"));
     assert!(contents["two-0.html"].contains("<A HREF=\"two-0.sd2.html\">two-0.sd2</A>"));
@@ -361,6 +363,19 @@ fn details_are_pages_of_a_device_on_a_host_or_a_slave() {
     assert_eq!(rows("two.sd2.html"), rows("two.html"));
     assert!(rows("two.sd2.html").len() > 2);
     assert_ne!(rows("one-1.sd1.html"), rows("one-0.sd2.html"));
+    // And the same histogram, which its report links to.
+    let buckets = |name: &str| -> Vec<String> {
+        let is_bucket = |line: &&str| line.contains(" < ") && !line.contains("min(ms)");
+        let lines = contents[name].lines();
+        lines.filter(is_bucket).map(String::from).collect()
+    };
+    assert_eq!(
+        buckets("two.sd2.histogram.html"),
+        buckets("two.histogram.html")
+    );
+    assert!(!buckets("two.sd2.histogram.html").is_empty());
+    let link = "<A HREF=\"two.sd2.histogram.html\">histogram</A>";
+    assert!(contents["two.sd2.html"].contains(link));
 }
 
 #[test]
