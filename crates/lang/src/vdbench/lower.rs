@@ -232,8 +232,8 @@ fn preparation(storage: &Storage, rule: FormatStorage) -> Preparation {
     }
 }
 
-/// Whether a job may write storage before its first run, and which.
-pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
+/// Whether some run uses each storage definition.
+pub(crate) fn used(job: &Job<'_>) -> Vec<bool> {
     let mut used = vec![false; job.storages.len()];
     let mut seen = std::collections::HashSet::new();
     for run in job.runs {
@@ -243,6 +243,12 @@ pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
             }
         }
     }
+    used
+}
+
+/// Whether a job may write storage before its first run, and which.
+pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
+    let used = used(job);
     (0..used.len())
         .filter(|index| used[*index])
         .filter(|index| {

@@ -119,9 +119,9 @@ struct Folder {
     hosts: Vec<(PageId, Option<PageId>)>,
     slaves: Vec<(PageId, Option<PageId>)>,
     slave_consoles: Vec<PageId>,
-    /// Report and histogram of each device and workload, in their order; no devices where the job
-    /// wants none.
-    devices: Vec<[PageId; 2]>,
+    /// Report and histogram of each device and workload, in their order; of devices only of those that
+    /// some run uses, and none where the job wants none.
+    devices: Vec<Option<[PageId; 2]>>,
     workloads: Vec<[PageId; 2]>,
 }
 
@@ -439,7 +439,8 @@ impl Folder {
                 .flatten(),
         );
         pages.extend(&self.slave_consoles);
-        pages.extend(self.devices.iter().chain(&self.workloads).flatten());
+        let devices = self.devices.iter().flatten();
+        pages.extend(devices.chain(&self.workloads).flatten());
         pages
     }
 }

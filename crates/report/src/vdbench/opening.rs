@@ -65,10 +65,13 @@ impl Face {
         started: &ExecutionStarted,
     ) -> io::Result<Folder> {
         let has_devices = !Asked::of(&started.reporting).no_devices;
-        let names = storages.all.iter().filter(|_| has_devices);
-        let names = names.map(|target| &target.name);
         let of = |part| details.names(Some(part), places, storages);
-        let devices = names.map(|name| self.open_part("SD", "SD report for sd", name, captions));
+        let devices = storages.all.iter().zip(storages.used(captions));
+        let devices = devices.map(|(target, is_used)| {
+            let open = |name: &String| self.open_part("SD", "SD report for sd", name, captions);
+            let name = Some(&target.name).filter(|_| is_used && has_devices);
+            name.map(open).transpose()
+        });
         let devices = devices.collect::<io::Result<_>>()?;
         let title = "Workload Report for wd";
         let names = workloads.iter();
@@ -290,10 +293,10 @@ impl Face {
             ),
             labelled("Link to workload skew report:", "skew.html", "skew"),
         ]);
-        if !it.folder.devices.is_empty() {
-            let devices = it.storages.all.iter().map(|one| one.name.clone());
-            lines.extend(device_links(&devices.collect::<Vec<_>>()));
-        }
+        let devices = it.storages.all.iter().zip(&it.folder.devices);
+        let devices = devices.filter(|(_, pages)| pages.is_some());
+        let devices: Vec<String> = devices.map(|(one, _)| one.name.clone()).collect();
+        lines.extend(device_links(&devices));
         if !it.workloads.is_empty() {
             lines.push(String::new());
         }

@@ -452,6 +452,7 @@ impl Run {
         let workloads = self.workloads.iter().zip(&folder.workloads);
         let workloads = workloads.filter(move |(counts, _)| takes_part(counts));
         let devices = self.devices.iter().zip(&folder.devices);
+        let devices = devices.filter_map(|(counts, page)| Some((counts, page.as_ref()?)));
         let parts = devices.chain(workloads);
         let parts = parts.map(|(counts, page)| (counts, page[0], Some(page[1]), None));
         let details = self.details.iter().zip(&it.details.pages).enumerate();

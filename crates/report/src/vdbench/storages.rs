@@ -1,4 +1,5 @@
 //! Storage as its definitions have it: what several hosts reach is one, and has one page.
+use super::captions::Captions;
 use measure::ExecutionTarget;
 use plan::{Plan, TargetId};
 use std::sync::Arc;
@@ -47,6 +48,17 @@ impl Storages {
             all.push(target);
         }
         Self { all, of: of.into() }
+    }
+
+    /// Whether some run uses each; all where the plan cannot be read.
+    pub fn used(&self, captions: &Captions) -> Vec<bool> {
+        let places = captions.uses().filter_map(|(_, target)| self.place(target));
+        let mut used = vec![false; self.all.len()];
+        places.for_each(|place| used[place] = true);
+        match used.contains(&true) {
+            true => used,
+            false => vec![true; self.all.len()],
+        }
     }
 
     /// The place of the storage of each target.

@@ -265,6 +265,27 @@ fn a_single_workload_has_no_page() {
     assert!(!contents["summary.html"].contains("Link to workload report"));
 }
 
+#[test]
+fn storage_that_no_run_uses_has_no_page() {
+    let mut scenario = mixed();
+    scenario.runs.remove(0);
+    let contents = written(&scenario.events(), FaceOptions::default());
+    let has = |name: &str| contents.contains_key(name);
+    assert!(!has("sd1.html") && !has("sd1.histogram.html"));
+    assert!(has("sd2.html") && has("sd2.histogram.html"));
+    let summary = &contents["summary.html"];
+    let links = |name: &str| summary.contains(&format!("<A HREF=\"{name}.html\">"));
+    assert!(!links("sd1") && links("sd2"), "{summary}");
+    // Of an execution whose plan cannot be read, nobody knows what it uses.
+    let mut events = mixed().events();
+    let Event::ExecutionStarted(started) = &mut events[0] else {
+        unreachable!()
+    };
+    started.plan_json.clear();
+    let contents = written(&events, FaceOptions::default());
+    assert!(contents.contains_key("sd1.html") && contents.contains_key("sd2.html"));
+}
+
 /// The streams of `mixed`, on three slaves of two hosts; the first slave works in the second run only.
 fn spread() -> Scenario {
     let mut scenario = mixed();
