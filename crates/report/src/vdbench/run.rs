@@ -249,6 +249,9 @@ impl Run {
         }
         let in_columns = self.fold.totals(None)?;
         let totals = self.fold.totals(Some(finished.clone()))?;
+        if totals.is_of_warmup {
+            return None;
+        }
         let reach = Reach::of(&execution.backend, &execution.targets, &totals.started);
         let gap = analysis::response_gap_beside(&in_columns, &totals, reach)?;
         let [response, service] = gap.texts(|ns| Nanos(ns).to_string());
@@ -497,9 +500,11 @@ impl Run {
             && (self.cut.is_some() || is_early)
     }
 
-    /// What a run of a single interval averages to is that interval.
-    fn average_the_only_one(&mut self) {
-        if self.intervals != 1 || self.lengths.measured_s > 0.0 {
+    /// What a run of a single interval averages to is that interval, and the whole of one whose streams all ended
+    /// in its warm-up.
+    fn average_the_warmup(&mut self, reason: &FinishReason) {
+        let is_all = self.intervals == 1 || *reason == FinishReason::Complete;
+        if !is_all || self.intervals == 0 || self.lengths.measured_s > 0.0 {
             return;
         }
         (self.lengths.measured_s, self.cpu) = (self.lengths.whole_s, self.cpu_whole);
@@ -579,7 +584,7 @@ impl Face {
                 self.say(it, at, &[messages::cut_short(row.number, row.length_s)]);
             }
         }
-        run.average_the_only_one();
+        run.average_the_warmup(&finished.reason);
     }
 
     /// The last interval of a run without an end, where it was short.

@@ -107,6 +107,26 @@ fn a_run_of_one_interval_averages_to_it() {
     );
 }
 
+#[test]
+fn a_run_that_ends_in_its_warm_up_averages_to_that() {
+    let averages = |reason: FinishReason| {
+        let mut scenario = mixed();
+        scenario.runs.truncate(1);
+        scenario.runs[0].unmeasured = 5;
+        let mut events = scenario.events();
+        for event in &mut events {
+            if let Event::RunFinished(finished) = event {
+                finished.reason = reason.clone();
+            }
+        }
+        rate_of(&written(&events, FaceOptions::default()), "avg_6-3")
+    };
+    // 960, 960 and 1900 I/Os.
+    let whole = averages(FinishReason::Complete);
+    assert!((whole - 3820.0 / 3.0).abs() < 0.01, "{whole}");
+    assert_eq!(averages(FinishReason::StoppedByUser), 0.0);
+}
+
 /// The first run of `mixed`, whose last interval took a quarter of a second.
 fn ended_early(reason: FinishReason, ends_by_itself: bool) -> Contents {
     let mut scenario = mixed();
