@@ -66,7 +66,8 @@ impl Face {
     ) -> io::Result<Folder> {
         let has_devices = !Asked::of(&started.reporting).no_devices;
         let of = |part| details.names(Some(part), places, storages);
-        let devices = storages.all.iter().zip(storages.used(captions));
+        let used = captions.uses().map(|(_, target)| target);
+        let devices = storages.all.iter().zip(storages.used(used));
         let devices = devices.map(|(target, is_used)| {
             let open = |name: &String| self.open_part("SD", "SD report for sd", name, captions);
             let name = Some(&target.name).filter(|_| is_used && has_devices);

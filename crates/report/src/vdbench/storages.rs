@@ -1,5 +1,4 @@
 //! Storage as its definitions have it: what several hosts reach is one, and has one page.
-use super::captions::Captions;
 use measure::ExecutionTarget;
 use plan::{Plan, TargetId};
 use std::sync::Arc;
@@ -50,9 +49,9 @@ impl Storages {
         Self { all, of: of.into() }
     }
 
-    /// Whether some run uses each; all where the plan cannot be read.
-    pub fn used(&self, captions: &Captions) -> Vec<bool> {
-        let places = captions.uses().filter_map(|(_, target)| self.place(target));
+    /// Whether some run uses each, by the targets that runs use; all where nobody knows of any.
+    pub fn used(&self, targets: impl Iterator<Item = TargetId>) -> Vec<bool> {
+        let places = targets.filter_map(|target| self.place(target));
         let mut used = vec![false; self.all.len()];
         places.for_each(|place| used[place] = true);
         match used.contains(&true) {
