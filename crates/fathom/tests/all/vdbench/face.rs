@@ -263,10 +263,10 @@ fn simulation_prints_rates_and_loops_as_the_original() {
     assert_eq!(of("wd=wd1,iorate=(100,200,max)"), with_max);
     assert_eq!(of("wd=wd1,iorate=0.5"), [rate("1", "None")]);
     assert_eq!(of("wd=wd1,iorate=7,comp=2"), [rate("7", "comp=2")]);
-    assert_eq!(
-        of("wd=wd1,iorate=7,forcompratio=(2,3)")[1],
-        rate("7", "compratio=3")
-    );
+    for spelling in ["forcompratio", "compratio", "forcomp", "comp", "compr"] {
+        let runs = of(&format!("wd=wd1,iorate=7,{spelling}=(2,3)"));
+        assert_eq!(runs[1], rate("7", "comp=3"), "{spelling}");
+    }
     // A share of 0 is none: nothing is controlled, and shares need not add up to 100.
     assert_eq!(
         of("wd=(wd0,wd1),iorate=max"),
