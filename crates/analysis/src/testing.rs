@@ -45,6 +45,7 @@ pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
     RunTotals {
         lost: measure::LostTotals::default(),
         sampled: std::collections::BTreeMap::new(),
+        is_of_warmup: false,
         pauses: Vec::new(),
         started: RunStarted {
             run,

@@ -457,8 +457,12 @@ impl Scene<'_> {
     }
 
     fn nothing_measured(&self) -> Option<String> {
-        let has_nothing = self.totals.intervals == 0 && self.measures();
-        has_nothing.then(|| "it has no figures".into())
+        let text = match self.totals.intervals {
+            0 => "it has no figures",
+            _ if self.totals.is_of_warmup => "it ended in its warm-up, and its figures are of that",
+            _ => return None,
+        };
+        self.measures().then(|| text.into())
     }
 
     fn lost_figures(&self) -> Option<String> {

@@ -26,6 +26,7 @@ impl RunTotals {
             finished: self.finished.as_ref().map(|one| own.finished(one)),
             length_ns: self.length_ns,
             intervals: self.intervals,
+            is_of_warmup: self.is_of_warmup,
             figures: own.figures(&self.figures),
             streams: streams.iter().map_while(samples).collect(),
             pools: own.of_pools(&self.pools),
@@ -148,7 +149,7 @@ impl<'a> Own<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::event::{
         EngineSample, FinishReason, Interval, IntervalPhase, PoolInfo, PoolSample, StreamInfo,
@@ -166,7 +167,7 @@ mod tests {
         [3, 2, 2, 1, 0][stream as usize]
     }
 
-    fn started() -> RunStarted {
+    pub(crate) fn started() -> RunStarted {
         let stream = |number: u32| StreamInfo {
             name: format!("stream{number}"),
             targets: vec![TargetId(number)],

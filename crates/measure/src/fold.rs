@@ -1,7 +1,7 @@
 //! From the intervals of a run to its totals: what every summary and decision is computed from.
 use crate::event::{
-    DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, PoolSample, RunFinished,
-    RunStarted, StreamSample, WorkerSample,
+    DataFigures, Event, Figure, FigureKey, FinishReason, Interval, IntervalPhase, PoolSample,
+    RunFinished, RunStarted, StreamSample, WorkerSample,
 };
 use crate::evidence::{HostEvidence, HostId, Pause, SampledReads};
 use crate::facts::HostSample;
@@ -31,6 +31,8 @@ pub struct RunFold {
     data: Vec<DataFigures>,
     sampled: BTreeMap<TargetId, SampledReads>,
     pauses: Vec<(HostId, Pause)>,
+    /// The warm-up, until an interval is measured.
+    warmup: Option<Box<RunFold>>,
 }
 
 /// The measured intervals whose parts are lost: of a part, the totals are of the other intervals.
@@ -62,7 +64,7 @@ pub struct HostTotals {
     pub operations: u64,
 }
 
-/// Totals of a run over its measured intervals.
+/// Totals of a run over its measured intervals; of one whose streams all ended in its warm-up, over that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunTotals {
     pub started: RunStarted,
@@ -70,6 +72,8 @@ pub struct RunTotals {
     /// Real length of the measured intervals together.
     pub length_ns: u64,
     pub intervals: u32,
+    /// Whether the run ended in its warm-up, which all these figures are then of.
+    pub is_of_warmup: bool,
     /// In the order of their keys.
     pub figures: Vec<Figure>,
     pub streams: Vec<StreamTotals>,
@@ -145,6 +149,19 @@ impl RunFold {
 
     /// The totals so far; `None` before the first run.
     pub fn totals(&self, finished: Option<RunFinished>) -> Option<RunTotals> {
+        let is_complete = |end: &RunFinished| end.reason == FinishReason::Complete;
+        let is_over = self.intervals == 0 && finished.as_ref().is_some_and(is_complete);
+        match self.warmup.as_deref().filter(|_| is_over) {
+            Some(warmup) => Some(RunTotals {
+                is_of_warmup: true,
+                data: self.data.clone(),
+                ..warmup.summed(finished)?
+            }),
+            None => self.summed(finished),
+        }
+    }
+
+    fn summed(&self, finished: Option<RunFinished>) -> Option<RunTotals> {
         let figure = |(key, collected): (&FigureKey, &Summed)| Figure {
             key: *key,
             operations: collected.operations,
@@ -175,6 +192,7 @@ impl RunFold {
             finished,
             length_ns: self.length_ns,
             intervals: self.intervals,
+            is_of_warmup: false,
             figures,
             streams,
             pools: self.pools.clone(),
@@ -194,8 +212,18 @@ impl RunFold {
     /// Takes an interval of the run that has started.
     pub fn add(&mut self, interval: &Interval) {
         if interval.phase != IntervalPhase::Measured {
+            let started = &self.started;
+            let fold = || started.as_ref().map_or_else(Self::default, Self::of);
+            self.warmup
+                .get_or_insert_with(|| Box::new(fold()))
+                .count(interval);
             return;
         }
+        self.warmup = None;
+        self.count(interval);
+    }
+
+    fn count(&mut self, interval: &Interval) {
         let restart_ns = self.begin_anew(interval);
         let start_ns = restart_ns.map_or(interval.start_ns, |at_ns| at_ns.max(interval.start_ns));
         let length_ns = interval.end_ns.saturating_sub(start_ns);
@@ -662,6 +690,43 @@ mod tests {
             lost: crate::LostParts::default(),
             within: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_run_that_ends_in_its_warm_up_has_the_figures_of_that() {
+        let folded = |phases: &[IntervalPhase], reason: FinishReason| {
+            let mut fold = RunFold::of(&crate::apart::tests::started());
+            for (number, phase) in (1..).zip(phases) {
+                let mut one = interval(number, 1);
+                one.phase = *phase;
+                fold.add(&one);
+            }
+            let finished = RunFinished {
+                run: 0,
+                unix_ns: 0,
+                reason,
+                first_measured: 1,
+                last_measured: 0,
+                scheduled: 0,
+                submitted: 0,
+                unsent: 0,
+                drain_ns: 0,
+                outstanding: Vec::new(),
+                late: Vec::new(),
+                starts: Vec::new(),
+            };
+            let totals = fold.totals(Some(finished)).unwrap();
+            (totals.is_of_warmup, totals.intervals, totals.operations())
+        };
+        let (warmup, measured) = (IntervalPhase::Warmup, IntervalPhase::Measured);
+        let complete = || FinishReason::Complete;
+        assert_eq!(folded(&[warmup; 2], complete()), (true, 2, 800));
+        assert_eq!(folded(&[warmup, measured], complete()), (false, 1, 400));
+        // What was stopped or failed there was not done, and has none.
+        for reason in [FinishReason::StoppedByUser, FinishReason::TooManyErrors] {
+            assert_eq!(folded(&[warmup; 2], reason), (false, 0, 0));
+        }
+        assert_eq!(folded(&[], complete()), (false, 0, 0));
     }
 
     fn held_bytes(fold: &RunFold) -> usize {

@@ -20,8 +20,6 @@ pub(crate) struct Definition {
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub parameter: &'static Parameter,
-    /// The keyword in lower case, which may be an abbreviation.
-    pub typed: String,
     pub words: Vec<Word>,
     /// For parameters that take numbers.
     pub numbers: Vec<Number>,
@@ -328,7 +326,6 @@ fn misspelt_section(keyword: &str) -> Option<Section> {
 fn field(parameter: &'static Parameter, pair: Pair) -> Field {
     Field {
         parameter,
-        typed: pair.keyword.text.to_ascii_lowercase(),
         words: pair.values,
         numbers: Vec::new(),
         starts_line: pair.starts_line,

@@ -250,8 +250,7 @@ pub(crate) fn loops_text(values: &[(LoopKind, LoopValue)]) -> String {
         .map(|(kind, value)| {
             let text = match value {
                 LoopValue::Number(number) if *kind == LoopKind::FileRate => rate_text(*number),
-                LoopValue::Number(number) => short_number(*number),
-                LoopValue::Ratio(_, shown) => return shown.clone(),
+                LoopValue::Number(number) | LoopValue::Ratio(_, number) => short_number(*number),
                 LoopValue::Seek(Seek::Percent(pct)) => short_number(*pct),
                 LoopValue::Seek(Seek::Poisson(_)) => "poisson".to_owned(),
                 LoopValue::Seek(Seek::UntilEnd) => "eof".to_owned(),

@@ -68,13 +68,24 @@ fn swept_name(kind: LoopKind) -> &'static str {
     }
 }
 
-/// The labels of the run that makes files.
-pub(crate) fn preparation_labels() -> Vec<Label> {
+/// The labels of the run that makes files, with transfers of these sizes.
+pub(crate) fn preparation_labels(transfer_bytes: &[u64], job: &Job<'_>) -> Vec<Label> {
+    let size = same(transfer_bytes.iter().map(|bytes| *bytes as f64));
+    let none = format!("{:.4}", 0.0);
     vec![
         Label::new(DEFINITION, PREPARATION),
         Label::new("loops", format!("threads={PREPARATION_SLOTS} iorate=max")),
         Label::new("vdbench.rate", "Uncontrolled MAX"),
         Label::new("vdbench.elapsed", "(none)"),
+        Label::new("flat.xfersize", or_not_available(size, 0)),
+        // A value of a loop, as the text of the run has it.
+        Label::new("flat.threads", format!("{PREPARATION_SLOTS}.0000")),
+        Label::new("flat.rdpct", none.clone()),
+        Label::new("flat.rhpct", none.clone()),
+        Label::new("flat.whpct", none),
+        Label::new("flat.seekpct", NOT_AVAILABLE),
+        Label::new("flat.lunsize", NOT_AVAILABLE),
+        compression_label(job.general.compression_ratio),
     ]
 }
 
@@ -91,7 +102,8 @@ fn flat_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<L
     };
     let share = |kind: LoopKind, of: &dyn Fn(&Workload) -> f64| {
         let common = swept(kind).or_else(|| same(workloads.iter().map(of)));
-        common.map_or(NOT_AVAILABLE.to_owned(), |value| format!("{value:.4}"))
+        // The original shows nothing for workloads that run to the end of their storage.
+        or_not_available(common.filter(|value| *value >= 0.0), 4)
     };
     let size = swept(LoopKind::TransferSize).or_else(|| {
         same(workloads.iter().map(|workload| match workload.transfer {
@@ -115,10 +127,7 @@ fn flat_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<L
     );
     let ratio = swept(LoopKind::CompressionRatio).unwrap_or(job.general.compression_ratio);
     vec![
-        Label::new(
-            "flat.xfersize",
-            size.map_or(NOT_AVAILABLE.to_owned(), |size| format!("{size}")),
-        ),
+        Label::new("flat.xfersize", or_not_available(size, 0)),
         Label::new("flat.threads", threads),
         Label::new(
             "flat.rdpct",
@@ -137,8 +146,18 @@ fn flat_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<L
             share(LoopKind::SeekPct, &|workload| seek_number(workload.seek)),
         ),
         Label::new("flat.lunsize", NOT_AVAILABLE),
-        Label::new("flat.compratio", format!("{ratio:.4}")),
+        compression_label(ratio),
     ]
+}
+
+fn compression_label(ratio: f64) -> Label {
+    Label::new("flat.compratio", format!("{ratio:.4}"))
+}
+
+fn or_not_available(value: Option<f64>, decimals: usize) -> String {
+    value.map_or(NOT_AVAILABLE.to_owned(), |value| {
+        format!("{value:.decimals$}")
+    })
 }
 
 fn seek_number(seek: Seek) -> f64 {

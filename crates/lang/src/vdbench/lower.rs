@@ -232,8 +232,8 @@ fn preparation(storage: &Storage, rule: FormatStorage) -> Preparation {
     }
 }
 
-/// Whether a job may write storage before its first run, and which.
-pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
+/// Whether some run uses each storage definition.
+pub(crate) fn used(job: &Job<'_>) -> Vec<bool> {
     let mut used = vec![false; job.storages.len()];
     let mut seen = std::collections::HashSet::new();
     for run in job.runs {
@@ -243,6 +243,12 @@ pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
             }
         }
     }
+    used
+}
+
+/// Whether a job may write storage before its first run, and which.
+pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
+    let used = used(job);
     (0..used.len())
         .filter(|index| used[*index])
         .filter(|index| {
@@ -293,9 +299,11 @@ impl Lowering<'_> {
         };
         let groups = self.job.groups.one_each(self.job.storages, &prepared);
         let share_pct = 100.0 / groups.len() as f64;
+        let mut transfers = Vec::with_capacity(groups.len());
         for (index, group) in groups {
             let storage = &self.job.storages[index];
             let transfer = preparation_transfer(storage, self.job.general);
+            transfers.push(transfer);
             let start = if rewrites {
                 SequentialStart::First
             } else {
@@ -335,7 +343,7 @@ impl Lowering<'_> {
                 errors: self.job.general.errors,
                 ..RunStop::default()
             },
-            labels: super::labels::preparation_labels(),
+            labels: super::labels::preparation_labels(&transfers, self.job),
             swept: Vec::new(),
             origin: Origin::Derived(
                 "files that are missing or short are made before the first run".to_owned(),

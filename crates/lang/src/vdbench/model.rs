@@ -145,8 +145,8 @@ pub(crate) enum LoopKind {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum LoopValue {
     Number(f64),
-    /// Of compression, and how the text of a run shows it: both of its words stay as they were written.
-    Ratio(f64, String),
+    /// Ratio of compression, and the number as it is written: a ratio, or the percent that remain.
+    Ratio(f64, f64),
     Seek(Seek),
     Word(String),
 }
@@ -212,7 +212,7 @@ impl LoopKind {
             LoopKind::WriteHitPct => "whpct",
             LoopKind::SeekPct => "seekpct",
             LoopKind::HitArea => "hitarea",
-            LoopKind::CompressionRatio => "compratio",
+            LoopKind::CompressionRatio => "comp",
             LoopKind::Depth => "depth",
             LoopKind::Width => "width",
             LoopKind::Files => "files",

@@ -65,7 +65,10 @@ pub(crate) fn check(job: &Job<'_>, workloads: &[Workload], plan: &Plan, sink: &m
         details.any(|label| label.value == word)
     };
     add_places(job, &mut pages);
-    let storages = job.storages.iter().map(|storage| Owner {
+    let used = super::lower::used(job);
+    let storages = job.storages.iter().enumerate();
+    let storages = storages.filter(|(index, _)| used[*index]);
+    let storages = storages.map(|(_, storage)| Owner {
         kind: "storage definition",
         keyword: "sd",
         name: storage.name.clone(),
@@ -98,7 +101,7 @@ pub(crate) fn check(job: &Job<'_>, workloads: &[Workload], plan: &Plan, sink: &m
                 stem: format!("{place}.{}", owner.name),
                 ..owner.clone()
             };
-            pages.add(&detail, &[""]);
+            pages.add(&detail, &["", ".histogram"]);
         }
     }
     pages.found.into_iter().for_each(|one| sink.push(one));

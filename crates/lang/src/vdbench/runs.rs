@@ -3,7 +3,6 @@
 use super::codes;
 use super::declare::Section;
 use super::definitions::{Definition, Field};
-use super::expand::short_number;
 use super::fields::{Fields, with_defaults};
 use super::model::{
     DataLimits, General, Host, Loop, LoopKind, LoopValue, RateSpec, RunDefinition, Seek, Storage,
@@ -545,7 +544,6 @@ fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
 }
 
 fn ratios(field: &Field) -> Vec<LoopValue> {
-    let word = field.typed.strip_prefix("for").unwrap_or(&field.typed);
     let value = |number: &Number| {
         // The older form says how many percent remain.
         let is_percent = field.parameter.name() == "compression" && number.value > 0.0;
@@ -554,7 +552,7 @@ fn ratios(field: &Field) -> Vec<LoopValue> {
         } else {
             number.value
         };
-        LoopValue::Ratio(ratio, format!("{word}={}", short_number(number.value)))
+        LoopValue::Ratio(ratio, number.value)
     };
     field.numbers.iter().map(value).collect()
 }

@@ -3,7 +3,7 @@
 use super::storages;
 use crate::shown;
 use measure::ExecutionTarget;
-use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, RunStop, TargetId};
+use plan::{BoundPlan, Label, Load, Nanos, Plan, Preparation, RunId, RunKind, RunStop, TargetId};
 use std::collections::{BTreeSet, HashMap};
 
 /// More links than these help nobody; then only the first pass has them.
@@ -24,6 +24,8 @@ pub struct Captions {
     pauses_s: Vec<f64>,
     /// When runs stop before their time; by place in the execution.
     limits: Vec<RunStop>,
+    /// The service time above which a point of a curve ends the execution; by place in the execution.
+    curve_limits: Vec<Option<Nanos>>,
     workloads: Vec<String>,
     /// Which reporting group uses what; without a name where there is only one.
     uses: BTreeSet<(String, TargetId)>,
@@ -111,6 +113,11 @@ impl Captions {
         self.limits.get(place as usize)
     }
 
+    /// The service time above which run `place`, a point of a curve, ends the execution.
+    pub fn curve_limit(&self, place: u32) -> Option<Nanos> {
+        *self.curve_limits.get(place as usize)?
+    }
+
     /// An empty line, a link per run, and an empty line.
     pub fn links(&self) -> &[String] {
         &self.links
@@ -137,6 +144,13 @@ impl Captions {
             let spec = plan.spec(*id);
             captions_of.push(RunCaption::of(&spec.name, &spec.labels));
             captions.limits.push(spec.stop.clone());
+            let search = match spec.load {
+                Load::SearchPoint { search, .. } => plan.search(search).stop.as_ref(),
+                _ => None,
+            };
+            captions
+                .curve_limits
+                .push(search.map(|stop| stop.service_above));
             captions
                 .pauses_s
                 .push(spec.timing.pause_after.as_secs_f64());

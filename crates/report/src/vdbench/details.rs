@@ -28,8 +28,8 @@ pub enum Part {
 pub struct Details {
     all: Vec<(Part, usize)>,
     place_of: Arc<HashMap<(Part, usize), usize>>,
-    /// In the same order.
-    pub pages: Vec<PageId>,
+    /// Report and histogram, in the same order.
+    pub pages: Vec<[PageId; 2]>,
 }
 
 impl Asked {

@@ -1,5 +1,6 @@
 //! `flatfile.html`: one line per interval and per average, in columns split by blanks
-//! (reference 10.6).
+//! (reference 10.6). The older release fills its columns up and has four decimals; the newer one
+//! has one blank between values, and no zeros at the end of decimals.
 use super::columns::{Look, Release};
 use super::tally::{CpuShares, Values};
 use measure::RunStarted;
@@ -108,8 +109,8 @@ pub fn header(release: Release) -> Vec<String> {
     lines.extend(described.map(|(name, meaning)| format!("* {name:<16}: {meaning}")));
     lines.push(format!("* {:<16}: no value, or several", "'n/a'"));
     lines.push("* ".to_string());
-    let names = columns.iter().map(|(name, _)| format!("{name:>10} "));
-    let names: String = names.collect();
+    let names = columns.iter().map(|(name, _)| (*name).to_owned());
+    let names = joined(names, release);
     lines.push(format!("{:>12} {:>23} {names}", "tod", "timestamp"));
     lines
 }
@@ -191,9 +192,35 @@ impl RunColumns {
             share(|cpu| cpu.wait),
             share(|cpu| cpu.idle),
         ]);
-        let cells = cells.into_iter().map(|cell| format!("{cell:>10} "));
-        let cells: String = cells.collect();
+        if look.release == Release::V50407 {
+            let figures = cells.iter_mut().skip(2);
+            figures.for_each(|cell| *cell = without_zeros(cell));
+            if is_average(interval) {
+                cells[1].insert(0, ' ');
+            }
+        }
+        let cells = joined(cells.into_iter(), look.release);
         format!("{time:>12} {stamp:>23} {cells}")
+    }
+}
+
+fn is_average(interval: &str) -> bool {
+    interval.starts_with("avg")
+}
+
+fn joined(cells: impl Iterator<Item = String>, release: Release) -> String {
+    let width = match release {
+        Release::V50406 => 10,
+        Release::V50407 => 0,
+    };
+    cells.map(|cell| format!("{cell:>width$} ")).collect()
+}
+
+/// A number without the zeros after its last decimal.
+fn without_zeros(cell: &str) -> String {
+    match cell.contains('.') {
+        true => cell.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => cell.to_owned(),
     }
 }
 

@@ -25,6 +25,14 @@ pub fn reached_total(limit: &str, bytes: u64, run: &str) -> String {
     format!("Reached {limit}={size}. rd={run} shutting down after next interval.")
 }
 
+/// A point of a curve was slower than `stopcurve` allows, both in ms.
+pub fn curve_ended(limit_ms: f64, observed_ms: f64) -> String {
+    format!(
+        "Vdbench terminating because of requested 'stopcurve={limit_ms}' with observed response time \
+         of {observed_ms:.3} ms"
+    )
+}
+
 /// What arrivals waited for.
 pub fn cause(cause: &GapCause) -> String {
     match *cause {

@@ -96,6 +96,8 @@ struct Execution {
     runs_started: u32,
     has_skew_note: bool,
     errors: u64,
+    /// What is said where the run that ended last ends the curve, and all with it.
+    curve_end: Option<String>,
     /// Its end came.
     is_over: bool,
     /// When the last thing happened.
@@ -117,9 +119,9 @@ struct Folder {
     hosts: Vec<(PageId, Option<PageId>)>,
     slaves: Vec<(PageId, Option<PageId>)>,
     slave_consoles: Vec<PageId>,
-    /// Report and histogram of each device and workload, in their order; no devices where the job
-    /// wants none.
-    devices: Vec<[PageId; 2]>,
+    /// Report and histogram of each device and workload, in their order; of devices only of those that
+    /// some run uses, and none where the job wants none.
+    devices: Vec<Option<[PageId; 2]>>,
     workloads: Vec<[PageId; 2]>,
 }
 
@@ -252,7 +254,7 @@ impl Face {
         let title = messages::anchored(&anchor, &line);
         self.console.push(line.clone());
         self.pages.line(it.folder.log, &line);
-        let details = it.details.pages.iter().copied();
+        let details = it.details.pages.iter().flatten().copied();
         for page in it.folder.with_titles().into_iter().chain(details) {
             self.pages.lines(page, &title);
         }
@@ -289,6 +291,10 @@ impl Face {
         let left = messages::outstanding(&finished.outstanding, |left| it.device(left.target));
         self.stamped(it.folder.errors, &it.zone, at, &left);
         self.write_histograms(it, &run);
+        let limit = it.captions.curve_limit(run.place());
+        it.curve_end = limit
+            .zip(run.service_mean_ms(finished))
+            .map(|(limit, observed_ms)| messages::curve_ended(limit.0 as f64 / 1e6, observed_ms));
         it.errors += run.errors() + finished.outstanding.len() as u64;
         if run.errors() > 0 {
             self.say(it, at, &messages::error_count(run.errors()));
@@ -349,7 +355,13 @@ impl Face {
     fn end(&mut self, it: &mut Execution, finished: &ExecutionFinished) {
         let at = finished.unix_ns;
         let dir = self.pages.dir().display().to_string();
-        let ending = messages::ending(&finished.reason, it.errors, &dir);
+        let reason = match (&finished.reason, it.curve_end.take()) {
+            (FinishReason::SearchEnded { .. }, Some(message)) => {
+                FinishReason::SearchEnded { message }
+            }
+            (reason, _) => reason.clone(),
+        };
+        let ending = messages::ending(&reason, it.errors, &dir);
         self.tell(it, at, &ending.console);
         self.console.push(String::new());
         self.pages.line(it.folder.log, "");
@@ -427,7 +439,8 @@ impl Folder {
                 .flatten(),
         );
         pages.extend(&self.slave_consoles);
-        pages.extend(self.devices.iter().chain(&self.workloads).flatten());
+        let devices = self.devices.iter().flatten();
+        pages.extend(devices.chain(&self.workloads).flatten());
         pages
     }
 }

@@ -30,10 +30,8 @@ impl Face {
         let parts = (&places, &details, &storages);
         let folder = self.open_folder(&workloads, &captions, parts, started)?;
         for name in details.names(None, &places, &storages) {
-            let head = [format!("SD report for sd={name}"), String::new()];
-            let page = self.open_page(&format!("{name}.html"), &head, &captions)?;
-            details.pages.push(page);
-            self.pages.flush()?;
+            let pages = self.open_part("SD", "SD report for sd", &name, &captions)?;
+            details.pages.push(pages);
         }
         let execution = Execution {
             zone,
@@ -49,6 +47,7 @@ impl Face {
             runs_started: 0,
             has_skew_note: false,
             errors: 0,
+            curve_end: None,
             is_over: false,
             seen_ns: started.unix_ns,
         };
@@ -66,10 +65,14 @@ impl Face {
         started: &ExecutionStarted,
     ) -> io::Result<Folder> {
         let has_devices = !Asked::of(&started.reporting).no_devices;
-        let names = storages.all.iter().filter(|_| has_devices);
-        let names = names.map(|target| &target.name);
         let of = |part| details.names(Some(part), places, storages);
-        let devices = names.map(|name| self.open_part("SD", "SD report for sd", name, captions));
+        let used = captions.uses().map(|(_, target)| target);
+        let devices = storages.all.iter().zip(storages.used(used));
+        let devices = devices.map(|(target, is_used)| {
+            let open = |name: &String| self.open_part("SD", "SD report for sd", name, captions);
+            let name = Some(&target.name).filter(|_| is_used && has_devices);
+            name.map(open).transpose()
+        });
         let devices = devices.collect::<io::Result<_>>()?;
         let title = "Workload Report for wd";
         let names = workloads.iter();
@@ -291,10 +294,10 @@ impl Face {
             ),
             labelled("Link to workload skew report:", "skew.html", "skew"),
         ]);
-        if !it.folder.devices.is_empty() {
-            let devices = it.storages.all.iter().map(|one| one.name.clone());
-            lines.extend(device_links(&devices.collect::<Vec<_>>()));
-        }
+        let devices = it.storages.all.iter().zip(&it.folder.devices);
+        let devices = devices.filter(|(_, pages)| pages.is_some());
+        let devices: Vec<String> = devices.map(|(one, _)| one.name.clone()).collect();
+        lines.extend(device_links(&devices));
         if !it.workloads.is_empty() {
             lines.push(String::new());
         }

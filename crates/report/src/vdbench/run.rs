@@ -231,6 +231,12 @@ impl Run {
         )
     }
 
+    /// Mean service time of what was measured in ms, whatever the columns show.
+    pub fn service_mean_ms(&self, finished: &RunFinished) -> Option<f64> {
+        let totals = self.fold.totals(Some(finished.clone()))?;
+        Some(totals.completed_service_ns_mean() / 1e6)
+    }
+
     /// The loud line: the columns hide how late operations were.
     pub fn late_line(
         &self,
@@ -243,6 +249,9 @@ impl Run {
         }
         let in_columns = self.fold.totals(None)?;
         let totals = self.fold.totals(Some(finished.clone()))?;
+        if totals.is_of_warmup {
+            return None;
+        }
         let reach = Reach::of(&execution.backend, &execution.targets, &totals.started);
         let gap = analysis::response_gap_beside(&in_columns, &totals, reach)?;
         let [response, service] = gap.texts(|ns| Nanos(ns).to_string());
@@ -446,12 +455,13 @@ impl Run {
         let workloads = self.workloads.iter().zip(&folder.workloads);
         let workloads = workloads.filter(move |(counts, _)| takes_part(counts));
         let devices = self.devices.iter().zip(&folder.devices);
+        let devices = devices.filter_map(|(counts, page)| Some((counts, page.as_ref()?)));
         let parts = devices.chain(workloads);
         let parts = parts.map(|(counts, page)| (counts, page[0], Some(page[1]), None));
         let details = self.details.iter().zip(&it.details.pages).enumerate();
         let details = details.map(|(at, (counts, page))| {
             let host = it.details.host_of(at, &it.places);
-            (counts, *page, None, Some(host))
+            (counts, page[0], Some(page[1]), Some(host))
         });
         let is_its = move |part: &PageOf<'_>| {
             takes_part(part.0) || std::ptr::eq(part.0, &raw const self.total)
@@ -490,9 +500,11 @@ impl Run {
             && (self.cut.is_some() || is_early)
     }
 
-    /// What a run of a single interval averages to is that interval.
-    fn average_the_only_one(&mut self) {
-        if self.intervals != 1 || self.lengths.measured_s > 0.0 {
+    /// What a run of a single interval averages to is that interval, and the whole of one whose streams all ended
+    /// in its warm-up.
+    fn average_the_warmup(&mut self, reason: &FinishReason) {
+        let is_all = self.intervals == 1 || *reason == FinishReason::Complete;
+        if !is_all || self.intervals == 0 || self.lengths.measured_s > 0.0 {
             return;
         }
         (self.lengths.measured_s, self.cpu) = (self.lengths.whole_s, self.cpu_whole);
@@ -572,7 +584,7 @@ impl Face {
                 self.say(it, at, &[messages::cut_short(row.number, row.length_s)]);
             }
         }
-        run.average_the_only_one();
+        run.average_the_warmup(&finished.reason);
     }
 
     /// The last interval of a run without an end, where it was short.

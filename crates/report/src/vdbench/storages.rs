@@ -49,6 +49,17 @@ impl Storages {
         Self { all, of: of.into() }
     }
 
+    /// Whether some run uses each, by the targets that runs use; all where nobody knows of any.
+    pub fn used(&self, targets: impl Iterator<Item = TargetId>) -> Vec<bool> {
+        let places = targets.filter_map(|target| self.place(target));
+        let mut used = vec![false; self.all.len()];
+        places.for_each(|place| used[place] = true);
+        match used.contains(&true) {
+            true => used,
+            false => vec![true; self.all.len()],
+        }
+    }
+
     /// The place of the storage of each target.
     pub fn lookup(&self) -> Arc<[usize]> {
         Arc::clone(&self.of)

@@ -107,6 +107,26 @@ fn a_run_of_one_interval_averages_to_it() {
     );
 }
 
+#[test]
+fn a_run_that_ends_in_its_warm_up_averages_to_that() {
+    let averages = |reason: FinishReason| {
+        let mut scenario = mixed();
+        scenario.runs.truncate(1);
+        scenario.runs[0].unmeasured = 5;
+        let mut events = scenario.events();
+        for event in &mut events {
+            if let Event::RunFinished(finished) = event {
+                finished.reason = reason.clone();
+            }
+        }
+        rate_of(&written(&events, FaceOptions::default()), "avg_6-3")
+    };
+    // 960, 960 and 1900 I/Os.
+    let whole = averages(FinishReason::Complete);
+    assert!((whole - 3820.0 / 3.0).abs() < 0.01, "{whole}");
+    assert_eq!(averages(FinishReason::StoppedByUser), 0.0);
+}
+
 /// The first run of `mixed`, whose last interval took a quarter of a second.
 fn ended_early(reason: FinishReason, ends_by_itself: bool) -> Contents {
     let mut scenario = mixed();
@@ -182,6 +202,19 @@ fn the_newer_release_has_its_columns() {
         assert_eq!(number(row, "resp_max"), longest);
     }
     assert_eq!(number(&rows[1], "write_std"), 0.0);
+    let heading = flat
+        .lines()
+        .find(|line| line.contains(" timestamp Run Interval reqrate "));
+    assert!(heading.is_some(), "one blank between columns: {flat}");
+    // As the original has them: whole numbers without decimals, and decimals without zeros at their end.
+    for words in [
+        " rate 1 2000 960 7.5 8192 75 ",
+        " rate  avg_2-3 2000 1430 ",
+        " max 1 9999988 11000 42.9688 4096 100 0.09 ",
+        " 8192 4 n/a n/a n/a n/a 9 n/a 1 n/a ",
+    ] {
+        assert!(flat.contains(words), "{words}: {flat}");
+    }
     let rows = contents["console"]
         .lines()
         .filter(|line| line.contains(" avg_"));
@@ -250,6 +283,27 @@ fn a_single_workload_has_no_page() {
     let contents = written(&scenario.events(), FaceOptions::default());
     assert!(contents.contains_key("sd1.html") && !contents.contains_key("wd1.html"));
     assert!(!contents["summary.html"].contains("Link to workload report"));
+}
+
+#[test]
+fn storage_that_no_run_uses_has_no_page() {
+    let mut scenario = mixed();
+    scenario.runs.remove(0);
+    let contents = written(&scenario.events(), FaceOptions::default());
+    let has = |name: &str| contents.contains_key(name);
+    assert!(!has("sd1.html") && !has("sd1.histogram.html"));
+    assert!(has("sd2.html") && has("sd2.histogram.html"));
+    let summary = &contents["summary.html"];
+    let links = |name: &str| summary.contains(&format!("<A HREF=\"{name}.html\">"));
+    assert!(!links("sd1") && links("sd2"), "{summary}");
+    // Of an execution whose plan cannot be read, nobody knows what it uses.
+    let mut events = mixed().events();
+    let Event::ExecutionStarted(started) = &mut events[0] else {
+        unreachable!()
+    };
+    started.plan_json.clear();
+    let contents = written(&events, FaceOptions::default());
+    assert!(contents.contains_key("sd1.html") && contents.contains_key("sd2.html"));
 }
 
 /// The streams of `mixed`, on three slaves of two hosts; the first slave works in the second run only.
@@ -328,14 +382,16 @@ fn details_are_pages_of_a_device_on_a_host_or_a_slave() {
     assert_eq!(plain, usual);
     let contents = asked(&["host", "slave", "no_sd"]);
     let expected = [
-        "one-0.sd2.html",
-        "one-1.sd1.html",
-        "one.sd1.html",
-        "one.sd2.html",
-        "two-0.sd2.html",
-        "two.sd2.html",
+        "one-0.sd2",
+        "one-1.sd1",
+        "one.sd1",
+        "one.sd2",
+        "two-0.sd2",
+        "two.sd2",
     ];
-    assert_eq!(names(&contents), expected);
+    let expected =
+        expected.map(|name| [".histogram.html", ".html"].map(|end| format!("{name}{end}")));
+    assert_eq!(names(&contents), expected.concat());
     assert!(!contents["summary.html"].contains("SD reports"));
     assert!(contents["one.html"].contains("<A HREF=\"one.sd1.html\">one.sd1</A>"));
     assert!(contents["two-0.html"].contains("<A HREF=\"two-0.sd2.html\">two-0.sd2</A>"));
@@ -348,6 +404,19 @@ fn details_are_pages_of_a_device_on_a_host_or_a_slave() {
     assert_eq!(rows("two.sd2.html"), rows("two.html"));
     assert!(rows("two.sd2.html").len() > 2);
     assert_ne!(rows("one-1.sd1.html"), rows("one-0.sd2.html"));
+    // And the same histogram, which its report links to.
+    let buckets = |name: &str| -> Vec<String> {
+        let is_bucket = |line: &&str| line.contains(" < ") && !line.contains("min(ms)");
+        let lines = contents[name].lines();
+        lines.filter(is_bucket).map(String::from).collect()
+    };
+    assert_eq!(
+        buckets("two.sd2.histogram.html"),
+        buckets("two.histogram.html")
+    );
+    assert!(!buckets("two.sd2.histogram.html").is_empty());
+    let link = "<A HREF=\"two.sd2.histogram.html\">histogram</A>";
+    assert!(contents["two.sd2.html"].contains(link));
 }
 
 #[test]

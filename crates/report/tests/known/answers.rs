@@ -674,10 +674,9 @@ pub const ANSWERS: &[Answer] = &[
         "search ended",
         ENDS,
         Vdbench,
-        "the mean service time of `90 %` was ",
+        "Vdbench terminating because of requested 'stopcurve=3' with observed response time of ",
     ),
-    says("search ended", ENDS, Vdbench, "above the limit of 3.000 ms"),
-    never("search ended", CURVE, Vdbench, "above the limit"),
+    never("search ended", CURVE, Vdbench, "stopcurve"),
     // The verdict, last.
     says(
         "verdict",

@@ -263,10 +263,10 @@ fn simulation_prints_rates_and_loops_as_the_original() {
     assert_eq!(of("wd=wd1,iorate=(100,200,max)"), with_max);
     assert_eq!(of("wd=wd1,iorate=0.5"), [rate("1", "None")]);
     assert_eq!(of("wd=wd1,iorate=7,comp=2"), [rate("7", "comp=2")]);
-    assert_eq!(
-        of("wd=wd1,iorate=7,forcompratio=(2,3)")[1],
-        rate("7", "compratio=3")
-    );
+    for spelling in ["forcompratio", "compratio", "forcomp", "comp", "compr"] {
+        let runs = of(&format!("wd=wd1,iorate=7,{spelling}=(2,3)"));
+        assert_eq!(runs[1], rate("7", "comp=3"), "{spelling}");
+    }
     // A share of 0 is none: nothing is controlled, and shares need not add up to 100.
     assert_eq!(
         of("wd=(wd0,wd1),iorate=max"),
@@ -296,6 +296,56 @@ fn simulation_prints_trees_as_the_original() {
         refusal.contains("`re` is not a value of `format`"),
         "{refusal}"
     );
+}
+
+/// Sequential workloads that are done in the first interval: there is nothing but the warm-up.
+#[test]
+fn a_run_that_ends_in_its_warm_up_has_figures() {
+    let lab = Lab::new();
+    lab.write("disk", vec![1; 1 << 20]);
+    let job = "sd=sd1,lun=disk,openflags=o_direct\n\
+               wd=wd1,sd=sd1,xfersize=64k,seekpct=eof,rdpct=100\n\
+               rd=rd1,wd=wd1,iorate=max,elapsed=600,interval=60\n\
+               rd=rd2,wd=wd1,iorate=max,elapsed=600,interval=60,warmup=120\n";
+    lab.write("job", job);
+    let ended = lab.fathom(&["run", "job", "-o", "own"]).expect(0);
+    assert!(
+        ended.out.contains("its figures are of that"),
+        "{}",
+        ended.out
+    );
+    let table = lab.text("own/summary.csv");
+    let mut rows = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let names = rows.next().unwrap();
+    let place = |name: &str| names.iter().position(|one| *one == name).unwrap();
+    let rows: Vec<_> = rows.collect();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        let rate: f64 = row[place("achieved_rate_per_s")].parse().unwrap();
+        assert!(rate > 0.0, "{row:?}");
+        assert!(
+            row[place("marks")].contains("no measured interval"),
+            "{row:?}"
+        );
+    }
+    // 16 reads over the nominal minute, in the interval and in the averages alike.
+    let console = lab
+        .fathom(&["vdbench", "-f", "job", "-o", "out"])
+        .expect(0)
+        .out;
+    let rows = console
+        .lines()
+        .filter_map(|line| Some((interval_label(line)?, line)));
+    let rows = rows.map(|(label, line)| {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        format!("{label} {} {}", cells[2], cells[4])
+    });
+    let rows: Vec<String> = rows.collect();
+    let figures = "0.27 65536";
+    let expected = ["1", "avg_2-1", "1", "avg_3-1"].map(|label| format!("{label} {figures}"));
+    assert_eq!(rows, expected);
 }
 
 /// A flat file of the older kind, without time stamps, with a format.
