@@ -1,7 +1,7 @@
 //! JSON in fio's layout: two blanks per level, `"key" : value`, six decimals, keys in their order.
 use super::clients::{self, Clients};
 use super::idleness::Idleness;
-use super::model::{Arrivals, Direction, Disk, Entry};
+use super::model::{Direction, Disk, Entry};
 use super::repeated;
 use super::settings::{Kind, Settings, Unified};
 use super::stat::Latency;
@@ -354,13 +354,7 @@ fn priorities(direction: &Direction, settings: &Settings, bins: Bins) -> Option<
 
 fn latency(figures: &LatencyFigures, kind: Kind, settings: &Settings, bins: Bins) -> Json {
     let latency = Latency::of(figures);
-    let mut pairs = vec![
-        pair("min", Json::Whole(latency.min_ns)),
-        pair("max", Json::Whole(latency.max_ns)),
-        pair("mean", Json::Real(latency.mean_ns)),
-        pair("stddev", Json::Real(latency.deviation_ns)),
-        pair("N", Json::Whole(latency.count)),
-    ];
+    let mut pairs = moments_of(&latency);
     if kind.has_percentiles && latency.count > 0 {
         let values = latency.percentiles(&settings.percentiles);
         let named = settings.percentiles.iter().zip(values);
@@ -374,6 +368,16 @@ fn latency(figures: &LatencyFigures, kind: Kind, settings: &Settings, bins: Bins
         }
     }
     Json::Object(pairs)
+}
+
+fn moments_of(latency: &Latency) -> Vec<(String, Json)> {
+    vec![
+        pair("min", Json::Whole(latency.min_ns)),
+        pair("max", Json::Whole(latency.max_ns)),
+        pair("mean", Json::Real(latency.mean_ns)),
+        pair("stddev", Json::Real(latency.deviation_ns)),
+        pair("N", Json::Whole(latency.count)),
+    ]
 }
 
 fn tail(pairs: &mut Vec<(String, Json)>, entry: &Entry) {
@@ -493,26 +497,29 @@ fn disk(disk: &Disk) -> Vec<(String, Json)> {
 }
 
 fn arrivals(entry: &Entry) -> Json {
-    let Arrivals {
-        is_scheduled: _,
-        scheduled,
-        submitted,
-        unserved,
-        response,
-        lateness,
-    } = &entry.arrivals;
-    let kind = Kind {
-        is_shown: true,
-        has_percentiles: true,
-    };
-    let latency = |figures| latency(figures, kind, &entry.settings, Bins::Hidden);
+    let arrivals = &entry.arrivals;
+    let latency = |figures| own_latency(figures, &entry.settings);
     Json::Object(vec![
         pair("jobname", Json::Text(entry.name.clone())),
         pair("groupid", Json::Whole(u64::from(entry.group))),
-        pair("scheduled", Json::Whole(*scheduled)),
-        pair("submitted", Json::Whole(*submitted)),
-        pair("unserved", Json::Whole(*unserved)),
-        pair("response_ns", latency(response)),
-        pair("lateness_ns", latency(lateness)),
+        pair("scheduled", Json::Whole(arrivals.scheduled())),
+        pair("submitted", Json::Whole(arrivals.submitted)),
+        pair("unserved", Json::Whole(arrivals.unserved)),
+        pair("response_ns", latency(&arrivals.response)),
+        pair("lateness_ns", latency(&arrivals.lateness)),
     ])
+}
+
+/// In the layout of the original, with percentiles of our own histogram: the buckets of the original end at 17 s, which a
+/// response may well take.
+fn own_latency(figures: &LatencyFigures, settings: &Settings) -> Json {
+    let moments = Latency::of(figures);
+    let named = settings.percentiles.iter().map(|percent| {
+        let value = figures.percentile_ns(*percent);
+        pair(&format!("{percent:.6}"), Json::Whole(value))
+    });
+    let percentiles = Json::Object(named.collect());
+    let mut pairs = moments_of(&moments);
+    pairs.extend((moments.count > 0).then(|| pair("percentile", percentiles)));
+    Json::Object(pairs)
 }

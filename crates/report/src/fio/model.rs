@@ -128,8 +128,6 @@ pub(super) struct ByPriority {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     pub is_scheduled: bool,
-    /// Due in the measured time.
-    pub scheduled: u64,
     pub submitted: u64,
     /// Due and not submitted at the end.
     pub unserved: u64,
@@ -855,7 +853,6 @@ impl Job {
             return;
         };
         self.depth = sample.depth.or(self.depth);
-        self.arrivals.scheduled += sample.scheduled;
         self.arrivals.submitted += sample.submitted;
         self.arrivals.lateness.merge(&sample.lateness);
         self.arrivals.unserved = sample.backlog;
@@ -1048,16 +1045,21 @@ impl Arrivals {
             *self = other.clone();
             return;
         }
-        self.scheduled += other.scheduled;
         self.submitted += other.submitted;
         self.unserved += other.unserved;
         self.response.merge(&other.response);
         self.lateness.merge(&other.lateness);
     }
 
+    /// Due in the measured time, or due before it and still waiting when it began: what waited in a ramp is submitted, or
+    /// left unserved, in the time that is measured.
+    pub(super) fn scheduled(&self) -> u64 {
+        self.submitted + self.unserved
+    }
+
     /// Whether a noticeable part of the schedule was never served: one in two hundred.
     pub(super) fn fell_behind(&self) -> bool {
-        self.unserved * 200 > self.scheduled
+        self.unserved * 200 > self.scheduled()
     }
 }
 

@@ -316,8 +316,8 @@ fn arrivals_of_a_schedule_stand_apart() {
                 stream.asked_rate = Some(1_000.0);
             }),
             Event::Interval(interval) => {
-                interval.engine.streams[0].scheduled = 1_000;
-                interval.engine.streams[0].unserved = latencies([(5_000_000, 20)].into_iter());
+                interval.engine.streams[0].submitted = 980;
+                interval.engine.streams[0].unserved = latencies([(60_000_000_000, 20)].into_iter());
                 interval.engine.streams[0].backlog = 18;
             }
             _ => {}
@@ -326,13 +326,22 @@ fn arrivals_of_a_schedule_stand_apart() {
     let value = json(&events, "json");
     let arrivals = value["fathom"]["arrivals"].as_array().unwrap();
     assert_eq!(arrivals.len(), 3);
-    assert_eq!(arrivals[0]["scheduled"], 2_000);
+    // What waited in a ramp is in neither count of its own, but in both of these.
+    assert_eq!(arrivals[0]["scheduled"], 2 * 980 + 18);
+    assert_eq!(arrivals[0]["submitted"], 2 * 980);
+    // The table of the original ends at 17 s.
+    let percentiles = &arrivals[0]["response_ns"]["percentile"];
+    let longest_ns = percentiles["99.990000"].as_u64().unwrap();
+    assert!(
+        (59_000_000_000..=60_000_000_000).contains(&longest_ns),
+        "{percentiles}"
+    );
     assert_eq!(arrivals[0]["unserved"], 18);
     assert_eq!(arrivals[0]["response_ns"]["N"], 1_640);
     let text = printed(&events, "normal", TerseVersion::V3);
     let line = text.lines().last().unwrap();
     assert!(
-        line.starts_with("Arrivals: scheduled=3000, unserved=36, "),
+        line.starts_with("Arrivals: scheduled=2976, unserved=36, "),
         "{line}"
     );
     assert!(line.ends_with("the target did not keep up, so the rate was asked and not reached"));

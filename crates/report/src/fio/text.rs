@@ -602,7 +602,7 @@ fn arrival_line(out: &mut String, entries: &[Entry]) {
     put!(
         out,
         "\nArrivals: scheduled={}, unserved={}, response (usec): avg={}, p50={}, p99={}, max={}{verdict}",
-        all.scheduled,
+        all.scheduled(),
         all.unserved,
         us(all.response.mean_ns()),
         percentile(50.0),

@@ -199,3 +199,21 @@ fn scripts_may_ask_for_idle_cpus_and_whether_an_option_is_known() {
     assert_eq!((known.out, known.err), (String::new(), String::new()));
     lab.fio(["--parse-only", "--output-format=jsom"]).expect(2);
 }
+
+/// Two I/Os wait in the ramp for each that is served.
+#[test]
+fn what_waits_from_a_ramp_is_scheduled_submitted_or_unserved() {
+    let lab = Lab::new();
+    let slow = "--ioengine=null --size=1g --rate_iops=150 --thinktime=20ms --ramp_time=1 --runtime=1 --time_based";
+    let told = json(&lab, slow);
+    let arrivals = &told["fathom"]["arrivals"][0];
+    let count = |of: &str| arrivals[of].as_u64().unwrap();
+    assert_eq!(
+        count("scheduled"),
+        count("submitted") + count("unserved"),
+        "{arrivals:#}"
+    );
+    let responses = arrivals["response_ns"]["N"].as_u64().unwrap();
+    assert!(responses.abs_diff(count("scheduled")) <= 1, "{arrivals:#}");
+    assert!(count("scheduled") > 200, "{arrivals:#}");
+}
