@@ -41,6 +41,7 @@ fn clone(number: usize, pacing: Pacing, order: AddressOrder, stop: LocalStop) ->
             align: AlignRule::Transfer,
             sequences: plan::Sequences::Shared,
             hits: None,
+            redraws_sizes: false,
         }),
         pacing,
         flow: plan::Flow::default(),

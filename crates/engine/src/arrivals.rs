@@ -640,6 +640,7 @@ mod tests {
             align: AlignRule::Bytes(4096),
             sequences: plan::Sequences::Shared,
             hits: None,
+            redraws_sizes: false,
         };
         let region = plan::BoundRegion {
             target: plan::TargetId(0),

@@ -161,6 +161,7 @@ fn generator(operations: OperationMix, transfer_bytes: u64, order: AddressOrder)
         align: AlignRule::Transfer,
         sequences: plan::Sequences::Shared,
         hits: None,
+        redraws_sizes: false,
     }
 }
 

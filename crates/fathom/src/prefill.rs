@@ -416,6 +416,7 @@ fn stream(
         align: AlignRule::Transfer,
         sequences: plan::Sequences::Shared,
         hits: None,
+        redraws_sizes: false,
     };
     Stream {
         name: format!("fill {}", target.name),

@@ -154,6 +154,10 @@ pub(crate) fn sizes_text(sizes: &TransferSizes) -> String {
             let [min, max, step] = [min, max, step].map(|bytes| bytes_text(*bytes));
             format!("{min}-{max} by {step}")
         }
+        TransferSizes::Capped { min, max, step } => {
+            let [min, max, step] = [min, max, step].map(|bytes| bytes_text(*bytes));
+            format!("{min}-{max} by {step}, {max} for what is above")
+        }
     }
 }
 

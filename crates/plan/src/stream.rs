@@ -117,6 +117,10 @@ pub struct Generator {
     #[serde(default)]
     pub sequences: Sequences,
     pub hits: Option<HitArea>,
+    /// Where a transfer of the size that was drawn has no room before the end, another size is drawn that has; otherwise,
+    /// and where none has, it ends with what there is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redraws_sizes: bool,
 }
 
 /// What an operation goes on behind that does not seek.
@@ -139,6 +143,12 @@ pub enum TransferSizes {
     Mix(Vec<SizeShare>),
     /// Uniform over min, min + step, … up to max.
     Uniform {
+        min: u64,
+        max: u64,
+        step: u64,
+    },
+    /// `min` and what is drawn below `max` on top of it, in whole steps; at most `max`, which so has the share that is left.
+    Capped {
         min: u64,
         max: u64,
         step: u64,
@@ -577,7 +587,7 @@ impl TransferSizes {
         match self {
             TransferSizes::Fixed(bytes) => *bytes,
             TransferSizes::Mix(shares) => shares.iter().map(|share| share.bytes).max().unwrap_or(0),
-            TransferSizes::Uniform { max, .. } => *max,
+            TransferSizes::Uniform { max, .. } | TransferSizes::Capped { max, .. } => *max,
         }
     }
 
@@ -586,7 +596,7 @@ impl TransferSizes {
         match self {
             TransferSizes::Fixed(bytes) => *bytes,
             TransferSizes::Mix(shares) => shares.iter().map(|share| share.bytes).min().unwrap_or(0),
-            TransferSizes::Uniform { min, .. } => *min,
+            TransferSizes::Uniform { min, .. } | TransferSizes::Capped { min, .. } => *min,
         }
     }
 
@@ -600,6 +610,9 @@ impl TransferSizes {
                 .fold(0, common_divisor),
             TransferSizes::Uniform { min, max, step } if min < max => common_divisor(*min, *step),
             TransferSizes::Uniform { min, .. } => *min,
+            TransferSizes::Capped { min, max, step } => {
+                common_divisor(common_divisor(*min, *max), *step)
+            }
         }
     }
 
@@ -615,6 +628,12 @@ impl TransferSizes {
                     / 100.0
             }
             TransferSizes::Uniform { min, max, .. } => (*min + *max) as f64 / 2.0,
+            TransferSizes::Capped { min, max, step } => {
+                // Whole steps below the cap are alike, and the cap has the others.
+                let below = (max - min).div_ceil(*step);
+                let sum = below * (2 * min + (below - 1) * step) / 2 * step;
+                (sum + (max - below * step) * max) as f64 / *max as f64
+            }
         }
     }
 }

@@ -326,6 +326,7 @@ fn extent(writing: &Writing<'_>, data: &DataSpec) -> Option<(u64, u64)> {
                 plan::TransferSizes::Fixed(bytes) => *bytes,
                 plan::TransferSizes::Mix(all) => all.iter().fold(0, |bits, one| bits | one.bytes),
                 plan::TransferSizes::Uniform { min, step, .. } => min | step,
+                plan::TransferSizes::Capped { min, max, step } => min | max | step,
             };
         }
         for region in &bound.regions {

@@ -62,7 +62,7 @@ fn lengths(sizes: &TransferSizes) -> Vec<u64> {
     match sizes {
         TransferSizes::Fixed(bytes) => vec![*bytes],
         TransferSizes::Mix(shares) => shares.iter().map(|share| share.bytes).collect(),
-        TransferSizes::Uniform { min, max, step } => {
+        TransferSizes::Uniform { min, max, step } | TransferSizes::Capped { min, max, step } => {
             let mut lengths = vec![*min, *max];
             lengths.extend((min + 2 * step <= *max).then_some(min + 2 * step));
             lengths.extend((min + step <= *max).then_some(min + step));

@@ -4,7 +4,7 @@ use super::tests::{KIB, MIB, drawer, generator, on_targets, region};
 use super::*;
 use plan::{
     AlignRule, Following, HitArea, OperationMix, PerDirection, RandomLaw, Sequences, SequentialEnd,
-    SequentialStart, Steps, TransferSizes,
+    SequentialStart, SizeShare, Steps, TransferSizes,
 };
 
 const DRAWS: u64 = 200_000;
@@ -98,6 +98,79 @@ fn random_sizes_are_uniform_over_their_steps() {
         u64::from(drawn.length) / (4 * KIB) - 1
     });
     check_shares(&counts(sizes, 16), &[1.0 / 16.0; 16]);
+}
+
+/// As the original draws a range: the upper end has what is left behind whole steps.
+#[test]
+fn capped_sizes_have_the_rest_at_their_upper_end() {
+    for (step, shares) in [(4 * KIB, vec![0.4, 0.4, 0.2]), (1, vec![0.4, 0.2, 0.4])] {
+        let mut sized = law(RandomLaw::Uniform);
+        sized.align = AlignRule::Bytes(512);
+        let sizes = TransferSizes::Capped {
+            min: 4 * KIB,
+            max: 10 * KIB,
+            step,
+        };
+        let mean: f64 = match step {
+            1 => (0.6 * 7.0 + 0.4 * 10.0) * 1024.0,
+            _ => (0.4 * 4.0 + 0.4 * 8.0 + 0.2 * 10.0) * 1024.0,
+        };
+        assert!((sizes.mean() - mean).abs() < 1.0, "{} {mean}", sizes.mean());
+        sized.transfer = PerDirection::all(sizes);
+        let drawer = drawer(&sized, region(0, 64 * MIB));
+        let classes = (0..DRAWS).map(|index| match drawer.draw(index).unwrap().length {
+            length if u64::from(length) == 10 * KIB => 2,
+            length if u64::from(length) >= 8 * KIB => 1,
+            _ => 0,
+        });
+        check_shares(&counts(classes, 3), &shares);
+    }
+}
+
+/// In order, and in a pass over all blocks.
+#[test]
+fn at_the_end_a_size_is_drawn_that_has_room() {
+    let share = |bytes, pct| SizeShare { bytes, pct };
+    let lists = [
+        TransferSizes::Mix(vec![share(4 * KIB, 1.0), share(64 * KIB, 99.0)]),
+        TransferSizes::Mix(vec![share(64 * KIB, 99.0), share(4 * KIB, 1.0)]),
+        TransferSizes::Uniform {
+            min: 4 * KIB,
+            max: 64 * KIB,
+            step: 60 * KIB,
+        },
+        TransferSizes::Capped {
+            min: 4 * KIB,
+            max: 10 * KIB,
+            step: 4 * KIB,
+        },
+    ];
+    let listed = [4, 8, 10, 64].map(|kib| kib * KIB);
+    for (number, sizes) in lists.into_iter().enumerate() {
+        let mut sized = law(RandomLaw::Uniform);
+        sized.order = AddressOrder::Sequential {
+            start: SequentialStart::First,
+            end: SequentialEnd::Stop,
+        };
+        sized.transfer = PerDirection::all(sizes);
+        for redraws_sizes in [true, false] {
+            sized.redraws_sizes = redraws_sizes;
+            let drawer = drawer(&sized, region(0, 80 * KIB));
+            let lengths: Vec<u64> = (0..100)
+                .map_while(|index| drawer.draw(index))
+                .map(|drawn| drawn.length.into())
+                .collect();
+            if redraws_sizes {
+                assert!(
+                    lengths.iter().all(|length| listed.contains(length)),
+                    "{lengths:?}"
+                );
+                assert!(lengths.iter().sum::<u64>() > 76 * KIB, "{lengths:?}");
+            } else if number < 2 {
+                assert_eq!(lengths.last(), Some(&(16 * KIB)), "{lengths:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@ use super::grid::Grid;
 use super::limits::Limits;
 use super::mix::Mix;
 use super::pairs::Pairs;
-use super::sizes::Sizes;
+use super::sizes::{Sizes, cut};
 use super::space::Space;
 use super::steps::{Stepping, Wanted};
 use super::visits::Visits;
@@ -28,6 +28,7 @@ pub(super) struct Laws {
     sizes: PerDirection<Sizes>,
     /// Of operations that go on behind the one before, where they have their own.
     behind: Option<Sizes>,
+    redraws_sizes: bool,
     order: Order,
     sequences: Sequences,
     /// Whether the order has a last operation.
@@ -140,6 +141,7 @@ impl Laws {
                 trim: Sizes::new(&generator.transfer.trim),
             },
             behind: generator.order.sizes_behind().map(Sizes::new),
+            redraws_sizes: generator.redraws_sizes,
             order: Order::new(generator),
             sequences: generator.sequences,
             order_ends: ends(&generator.order),
@@ -350,7 +352,7 @@ impl Laws {
             let found = match self.hit(space, asked) {
                 Some(hit) => Some(hit),
                 None if let Some(map) = &space.map => self.visit_in_pass(map, space, asked),
-                None => space.next(self.track(asked.direction()), asked.length, true),
+                None => space.next(self.track(asked.direction()), self.room_rule(asked), true),
             };
             if let Some((relative, length)) = found {
                 return Some((now, relative, length));
@@ -369,7 +371,7 @@ impl Laws {
     fn visit_in_pass(&self, map: &Visits, space: &Space, asked: Asked) -> Option<(u64, u32)> {
         let from = self.draws.address.below(asked.index, map.blocks);
         (!map.is_full())
-            .then(|| space.visit_free(map, from, asked.length))
+            .then(|| space.visit_free(map, from, self.room_rule(asked)))
             .flatten()
     }
 
@@ -391,7 +393,7 @@ impl Laws {
         let track = self.track(asked.direction());
         match self.order {
             Order::Random(law) => self.seek(law, space, asked),
-            Order::Sequential { stops } => space.next(track, asked.length, stops),
+            Order::Sequential { stops } => space.next(track, self.room_rule(asked), stops),
             Order::Mixed {
                 seek_limits,
                 law,
@@ -412,7 +414,7 @@ impl Laws {
                     if follows && repeats {
                         return Some(space.repeat(track, length));
                     }
-                    let (relative, length) = space.next(track, length, false)?;
+                    let (relative, length) = space.next(track, |room| cut(length, room), false)?;
                     if repeats {
                         space.note(track, relative);
                     }
@@ -438,7 +440,7 @@ impl Laws {
                 let is_seek =
                     seek_limit == u64::MAX || self.draws.seek.at(asked.index) < seek_limit;
                 if !is_seek {
-                    return space.next(track, asked.length, false);
+                    return space.next(track, self.room_rule(asked), false);
                 }
                 let size = u64::from(asked.length);
                 // Multiples of the transfer below the difference, none among them.
@@ -446,6 +448,23 @@ impl Laws {
                 let extra = self.draws.address.below(asked.index, choices) * size;
                 Some(space.skip(min + extra, grain, asked.length))
             }
+        }
+    }
+
+    /// How long a transfer is that has so much room; zero where none of its sizes has.
+    #[inline]
+    fn room_rule(&self, asked: Asked) -> impl Fn(u64) -> u32 {
+        move |room| {
+            if u64::from(asked.length) <= room || !self.redraws_sizes {
+                return cut(asked.length, room);
+            }
+            let sizes = match asked.operation {
+                Operation::Read => &self.sizes.read,
+                Operation::Write => &self.sizes.write,
+                _ => &self.sizes.trim,
+            };
+            let drawn = sizes.draw_within(room, self.draws.size, asked.index);
+            drawn.unwrap_or(0)
         }
     }
 
@@ -489,7 +508,7 @@ impl Laws {
             }
             Law::Grid if let Some(map) = &space.map => {
                 let from = draws.below(asked.index, map.blocks);
-                return space.visit_free(map, from, asked.length);
+                return space.visit_free(map, from, self.room_rule(asked));
             }
             Law::Grid => {
                 let grid = space.grid.as_ref().expect("compiled with the law");

@@ -12,6 +12,17 @@ pub(crate) enum Sizes {
         step: u64,
         steps: u64,
     },
+    Capped {
+        min: u64,
+        max: u64,
+        step: u64,
+    },
+}
+
+/// What of a length has room.
+#[inline]
+pub(super) fn cut(length: u32, room: u64) -> u32 {
+    length.min(room.min(u64::from(u32::MAX)) as u32)
 }
 
 impl Sizes {
@@ -22,6 +33,11 @@ impl Sizes {
                 min: *min,
                 step: *step,
                 steps: (max - min) / (*step).max(1) + 1,
+            },
+            TransferSizes::Capped { min, max, step } => Sizes::Capped {
+                min: *min,
+                max: *max,
+                step: *step,
             },
             TransferSizes::Mix(shares) => {
                 let mut sum_pct = 0.0;
@@ -46,6 +62,49 @@ impl Sizes {
                     .find(|(limit, _)| draw < *limit)
                     .or(table.last());
                 found.expect("a mix has a size").1
+            }
+            Sizes::Capped { min, max, step } => {
+                let more = draws.below(index, *max);
+                (min + more - more % step).min(*max) as u32
+            }
+        }
+    }
+
+    /// One of those that have room; `None` where none has.
+    #[cold]
+    pub(crate) fn draw_within(&self, room: u64, draws: Draws, index: u64) -> Option<u32> {
+        let steps = |min: u64, step: u64| Some(room.checked_sub(min)? / step + 1);
+        match self {
+            Sizes::Fixed(bytes) => Some(*bytes).filter(|bytes| u64::from(*bytes) <= room),
+            Sizes::Uniform { min, step, .. } => {
+                let chosen = draws.below(index, steps(*min, *step)?);
+                Some((min + chosen * step) as u32)
+            }
+            Sizes::Capped { min, max, step } => {
+                let more = draws.below(index, (steps(*min, *step)? * step).min(*max));
+                Some((min + more - more % step).min(*max) as u32)
+            }
+            Sizes::Table(table) => {
+                let mut before = 0;
+                let shares = table.iter().map(|(limit, bytes)| {
+                    let share = limit - std::mem::replace(&mut before, *limit);
+                    (share, *bytes)
+                });
+                let fits: Vec<(u64, u32)> = shares
+                    .filter(|(_, bytes)| u64::from(*bytes) <= room)
+                    .collect();
+                let sum: u64 = fits.iter().map(|(share, _)| share).sum();
+                let mut left = ((u128::from(draws.at(index)) * u128::from(sum)) >> 64) as u64;
+                let found = fits
+                    .iter()
+                    .find(|(share, _)| match left.checked_sub(*share) {
+                        None => true,
+                        Some(rest) => {
+                            left = rest;
+                            false
+                        }
+                    });
+                found.or(fits.last()).map(|(_, bytes)| *bytes)
             }
         }
     }

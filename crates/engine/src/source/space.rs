@@ -1,6 +1,7 @@
 //! The addresses of a stream as one range from zero, with the cursor that its operations share.
 use super::grid::Grid;
 use super::pairs::Pairs;
+use super::sizes::cut;
 use super::track::Track;
 use super::visits::Visits;
 use super::zones::Zones;
@@ -119,21 +120,36 @@ impl Space {
         }
     }
 
-    /// The next position of a track and how much fits there: less than asked at the end of a piece.
+    /// The next position of a track, and how much `length` says of the room up to the end of the piece there.
     #[inline]
-    pub(super) fn next(&self, track: usize, length: u32, stops: bool) -> Option<(u64, u32)> {
+    pub(super) fn next(
+        &self,
+        track: usize,
+        length: impl Fn(u64) -> u32,
+        stops: bool,
+    ) -> Option<(u64, u32)> {
         let cursor = &self.tracks[track].cursor;
-        let mut at = cursor.load(Relaxed);
+        let mut found = cursor.load(Relaxed);
+        let mut at = found;
         loop {
             if at >= self.width && stops {
                 return None;
             }
             let from = if at >= self.width { self.first } else { at };
-            let length = cut(length, self.pieces[self.piece_at(from)].end - from);
+            let end = self.pieces[self.piece_at(from)].end;
+            let length = match length(end - from) {
+                // A region for which all sizes are too large is transferred at once.
+                0 if from == self.first => cut(u32::MAX, end - from),
+                length => length,
+            };
+            if length == 0 {
+                at = end;
+                continue;
+            }
             let to = from + u64::from(length);
-            match cursor.compare_exchange_weak(at, to, Relaxed, Relaxed) {
+            match cursor.compare_exchange_weak(found, to, Relaxed, Relaxed) {
                 Ok(_) => return Some((from, length)),
-                Err(now) => at = now,
+                Err(now) => (found, at) = (now, now),
             }
         }
     }
@@ -198,16 +214,25 @@ impl Space {
         }
     }
 
-    /// Visits free blocks behind the hit area from block `from` on, at most `length` bytes of them:
-    /// fewer where a visited block or the end of a piece comes before.
-    pub(super) fn visit_free(&self, map: &Visits, from: u64, length: u32) -> Option<(u64, u32)> {
+    /// Visits free blocks behind the hit area from block `from` on, as many bytes of them as `length` says of the room up to
+    /// the end of their piece: fewer where a visited block comes before.
+    pub(super) fn visit_free(
+        &self,
+        map: &Visits,
+        from: u64,
+        length: impl Fn(u64) -> u32,
+    ) -> Option<(u64, u32)> {
         let room = |block: u64| {
             let at = self.first + block * map.unit;
             self.pieces[self.piece_at(at)].end.saturating_sub(at)
         };
-        let wanted = |block: u64| u64::from(cut(length, room(block))).div_ceil(map.unit);
+        let length = |block: u64| match length(room(block)) {
+            0 => cut(u32::MAX, room(block)),
+            length => length,
+        };
+        let wanted = |block: u64| u64::from(length(block)).div_ceil(map.unit);
         let (block, count) = map.visit(from, wanted)?;
-        let length = cut(length, (count * map.unit).min(room(block)));
+        let length = cut(length(block), count * map.unit);
         Some((self.first + block * map.unit, length))
     }
 
@@ -257,9 +282,4 @@ fn cut_to(length: u32, room: u64, unit: u64) -> u32 {
         true => cut(length, room / unit * unit),
         false => length,
     }
-}
-
-#[inline]
-fn cut(length: u32, room: u64) -> u32 {
-    length.min(room.min(u64::from(u32::MAX)) as u32)
 }

@@ -1,7 +1,7 @@
 //! Addresses that follow from the number of the operation: sequences with gaps, bursts from random
 //! places, and steps from zone to zone. Where transfers have several sizes, they follow from what was
 //! transferred before.
-use super::sizes::Sizes;
+use super::sizes::{Sizes, cut};
 use super::space::Space;
 use super::zones::{SeekRule, Step};
 use crate::random::{Draws, Purpose};
@@ -114,7 +114,7 @@ impl Stepping {
             }
             (StepPattern::Bursts { .. }, _) if let Some(map) = &space.map => {
                 let from = self.addresses.below(number, map.blocks);
-                let found = space.visit_free(map, from, length(false));
+                let found = space.visit_free(map, from, |room| cut(length(false), room));
                 return found.unwrap_or((0, 0));
             }
             (StepPattern::Bursts { .. }, _) if self.seeks.is_some() => {
@@ -130,7 +130,7 @@ impl Stepping {
             ) => {
                 let (burst, within) = (number / operations, number % operations);
                 if within > 0 && !repeats && !is_even {
-                    let next = space.next(wanted.track, length(true), false);
+                    let next = space.next(wanted.track, |room| cut(length(true), room), false);
                     return next.expect("a sequence without an end");
                 }
                 let start = self.seek(space, burst);
@@ -161,7 +161,7 @@ impl Stepping {
         let (at, moved) = match rule.follows(step) {
             Some(true) => return space.repeat(track, length(true)),
             Some(false) => {
-                let next = space.next(track, length(true), false);
+                let next = space.next(track, |room| cut(length(true), room), false);
                 next.expect("a sequence without an end")
             }
             None => {

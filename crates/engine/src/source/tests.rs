@@ -17,6 +17,7 @@ pub(super) fn generator(order: AddressOrder) -> Generator {
         align: AlignRule::Transfer,
         sequences: plan::Sequences::Shared,
         hits: None,
+        redraws_sizes: false,
     }
 }
 

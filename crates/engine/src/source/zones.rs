@@ -2,6 +2,7 @@
 //! number of the operation; where they are not, from what was transferred before.
 use super::grid::Grid;
 use super::permutation::Permutation;
+use super::sizes::cut;
 use super::track::Track;
 use super::visits::Visits;
 use crate::own::Own;
@@ -349,9 +350,4 @@ impl SeekRule {
         let seeks = limit == u64::MAX || self.draws.at(step.number) < limit;
         (!seeks).then_some(false)
     }
-}
-
-#[inline]
-fn cut(length: u32, room: u64) -> u32 {
-    length.min(room.min(u64::from(u32::MAX)) as u32)
 }

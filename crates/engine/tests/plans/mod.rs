@@ -43,6 +43,7 @@ pub fn generator() -> Generator {
         align: AlignRule::Transfer,
         sequences: plan::Sequences::Shared,
         hits: None,
+        redraws_sizes: false,
     }
 }
 

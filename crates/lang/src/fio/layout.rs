@@ -116,6 +116,7 @@ fn stream(files: Alike<'_>, name: String, pool: PoolId, share_pct: f64) -> Strea
             align: AlignRule::Transfer,
             sequences: plan::Sequences::Shared,
             hits: None,
+            redraws_sizes: false,
         }),
         pacing: Pacing::None,
         flow: Flow {

@@ -25,10 +25,10 @@ use crate::Environment;
 use plan::{
     AddressOrder, ArrivalLaw, Coupling, DataSpec, ErrorBudget, Fills, FirstInterval, Flow,
     Generator, IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos, OpSource, Origin, Pacing,
-    PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolId, Preparation, Region,
-    RunKind, RunSpec, RunStop, RunTemplate, Sequences, SequentialEnd, SequentialStart, SizeRule,
-    StartAlign, Stream, Target, TargetId, TargetKind, TemplateId, Timing, WarmupBytes,
-    WritePattern,
+    PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolId, Preparation, RandomLaw,
+    Region, RunKind, RunSpec, RunStop, RunTemplate, Sequences, SequentialEnd, SequentialStart,
+    SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId, Timing, TransferSizes,
+    WarmupBytes, WritePattern,
 };
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -637,6 +637,7 @@ fn laws(spec: &Spec<'_>, region: Region) -> Generator {
         align: spec.align,
         sequences: sequences(spec),
         hits: None,
+        redraws_sizes: true,
     }
 }
 
@@ -655,14 +656,18 @@ fn order(spec: &Spec<'_>) -> AddressOrder {
     if let Some(steps) = &spec.steps {
         return AddressOrder::Stepped(steps.clone());
     }
+    let end = end_of_pass(spec);
     match seeks(&spec.operations, &spec.random_pct) {
         Seeks::Always if spec.is_random && spec.following.every <= 1 => {
-            AddressOrder::Random(spec.law.clone())
+            AddressOrder::Random(match &spec.law {
+                RandomLaw::OncePerBlock(_) => RandomLaw::OncePerBlock(end),
+                law => law.clone(),
+            })
         }
         often if !spec.is_random || (often == Seeks::Never && !spec.following.repeats) => {
             AddressOrder::Sequential {
                 start: SequentialStart::First,
-                end: SequentialEnd::Wrap,
+                end,
             }
         }
         _ => AddressOrder::Mixed {
@@ -670,6 +675,21 @@ fn order(spec: &Spec<'_>) -> AddressOrder {
             law: spec.law.clone(),
             following: spec.following.clone(),
         },
+    }
+}
+
+/// A pass in which sizes leave places out moves less than the file holds, and its end is that of a job of one pass.
+fn end_of_pass(spec: &Spec<'_>) -> SequentialEnd {
+    let transfer = &spec.transfer;
+    let mut sizes = [&transfer.read, &transfer.write, &transfer.trim].into_iter();
+    let leaves_out = sizes.any(|sizes| matches!(sizes, TransferSizes::Capped { .. }));
+    let is_one_pass = spec.amount.bytes.is_some()
+        && spec.job.given("io_size").is_none()
+        && spec.job.get(number!("loops")) <= 1
+        && spec.naming.count() == 1;
+    match leaves_out && is_one_pass && !spec.times.is_time_based {
+        true => SequentialEnd::Stop,
+        false => SequentialEnd::Wrap,
     }
 }
 

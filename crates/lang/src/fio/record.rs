@@ -404,6 +404,7 @@ fn envelope(operations: &[RecordedOperation]) -> Generator {
         align: AlignRule::Bytes(1),
         sequences: plan::Sequences::Shared,
         hits: None,
+        redraws_sizes: false,
     }
 }
 

@@ -768,15 +768,11 @@ fn lays_out(job: &Job, reads: bool) -> bool {
 }
 
 /// Sizes between two ends, in multiples of the smaller one unless every byte counts.
-fn uniform(low: u64, high: u64, step_one: bool) -> TransferSizes {
-    let step = if step_one { 1 } else { low };
-    let max = high - (high - low) % step;
-    if max == low {
-        return TransferSizes::Fixed(low);
-    }
-    TransferSizes::Uniform {
-        min: low,
-        max,
-        step,
+fn uniform(min: u64, max: u64, step_one: bool) -> TransferSizes {
+    let step = if step_one { 1 } else { min };
+    match max {
+        _ if max == min => TransferSizes::Fixed(min),
+        _ if max.is_multiple_of(step) && !step_one => TransferSizes::Uniform { min, max, step },
+        _ => TransferSizes::Capped { min, max, step },
     }
 }

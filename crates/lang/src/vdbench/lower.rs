@@ -627,6 +627,7 @@ impl Lowering<'_> {
                 .align_bytes
                 .map_or(AlignRule::Transfer, AlignRule::Bytes),
             sequences: plan::Sequences::Shared,
+            redraws_sizes: false,
             hits: (uses_hits || sweeps_hits(definition)).then_some(HitArea {
                 bytes: storage.hit_area_bytes,
                 read_hit_pct: workload.read_hit_pct,
@@ -670,6 +671,7 @@ fn filling(storage: &Storage, transfer: u64, start: SequentialStart) -> Generato
         ),
         align: AlignRule::Transfer,
         sequences: plan::Sequences::Shared,
+        redraws_sizes: false,
         hits: None,
     }
 }

@@ -133,6 +133,7 @@ fn stream(stream: &Stream) -> String {
         align,
         sequences,
         hits,
+        redraws_sizes: _,
     } = generator;
     let sequences = match sequences {
         plan::Sequences::Shared => "",

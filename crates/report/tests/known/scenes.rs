@@ -1147,6 +1147,7 @@ impl Scene {
             align: AlignRule::Transfer,
             sequences: Sequences::Shared,
             hits: None,
+            redraws_sizes: false,
         };
         let stream = Stream {
             name: "stream".into(),
