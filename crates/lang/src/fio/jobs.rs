@@ -137,9 +137,11 @@ struct Typing<'a, 'e> {
 }
 
 impl Typing<'_, '_> {
-    /// The options of a section; the engine and the base of units hold for lines above them too.
+    /// The options of a section. The engine holds for lines above it too, and in a file so does the base of units; on the
+    /// command line that holds from where it stands.
     fn section(&mut self, section: &Section) -> Vec<Given> {
-        let knows_facts = section.place != Place::CommandLine;
+        let is_file = section.place != Place::CommandLine;
+        let knows_facts = is_file;
         let mut context = Context {
             environment: self.environment,
             base: Base::Binary,
@@ -152,7 +154,15 @@ impl Typing<'_, '_> {
         }
         context.base = base_of(&out, self.inherited);
         let engine = engine_of(&out, self.inherited);
-        for line in section.lines.iter().filter(|line| !first(line)) {
+        let of_engine = out.len();
+        for (number, line) in section.lines.iter().enumerate() {
+            if first(&line) {
+                continue;
+            }
+            if !is_file {
+                let before = section.lines[..number].iter().filter(first).count();
+                context.base = base_of(&out[..before.min(of_engine)], self.inherited);
+            }
             out.extend(self.option(line, Some(&engine), &context));
         }
         out

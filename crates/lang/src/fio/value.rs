@@ -134,6 +134,11 @@ impl Reader<'_, '_> {
             self.parameter.kind,
             Kind::Text | Kind::OptionalText | Kind::Form(_) | Kind::Words(_) | Kind::Cpus
         );
+        let is_read_to_end = is_text && !matches!(self.parameter.kind, Kind::Form(_));
+        let text = match is_read_to_end {
+            true => text,
+            false => self.without_comment(&text).to_owned(),
+        };
         if !is_text && number::is_arithmetic(&text, has_facts) {
             return self.computed(&text);
         }
@@ -382,6 +387,22 @@ impl Reader<'_, '_> {
             return rest;
         }
         text
+    }
+
+    /// The original reads a number no further than its unit, so that people write comments of other languages behind one.
+    fn without_comment<'t>(&mut self, text: &'t str) -> &'t str {
+        let mut found = ["//", "/*"].into_iter().filter_map(|begin| {
+            let (front, _) = text.split_once(begin)?;
+            let is_number = front
+                .trim_start()
+                .starts_with(|c: char| c.is_alphanumeric());
+            (is_number && front.ends_with([' ', '\t'])).then(|| (front.trim_end(), begin))
+        });
+        let Some((front, begin)) = found.next() else {
+            return text;
+        };
+        self.leniency(&format!("what stands behind `{begin}` has no effect"));
+        front
     }
 
     /// A remark about what fio passes over, and what cannot change a magnitude.

@@ -55,13 +55,12 @@ pub fn rates(bytes_per_second: u64, style: UnitStyle) -> (String, String) {
     )
 }
 
-/// Amounts of bytes in both bases.
+/// Amounts of bytes in both bases. They stay bytes where rates are of bits, as in fio.
 pub fn amounts(bytes: u64, style: UnitStyle) -> (String, String) {
-    let (value, unit) = style.amount(bytes);
     let (first, second) = style.bases();
     (
-        short(value, style.width, first, unit),
-        short(value, style.width, second, unit),
+        short(bytes, style.width, first, "B"),
+        short(bytes, style.width, second, "B"),
     )
 }
 
@@ -95,13 +94,6 @@ impl UnitStyle {
         match self.bits {
             true => (bytes.saturating_mul(8), "bit/s"),
             false => (bytes, "B/s"),
-        }
-    }
-
-    fn amount(self, bytes: u64) -> (u64, &'static str) {
-        match self.bits {
-            true => (bytes.saturating_mul(8), "bit"),
-            false => (bytes, "B"),
         }
     }
 }

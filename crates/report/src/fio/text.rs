@@ -199,7 +199,7 @@ fn direction(out: &mut String, entry: &Entry, direction: &Direction, name: &str,
             percentile_block(out, &label, figures, kind, settings);
         }
     }
-    samples(out, direction, group);
+    samples(out, direction, group, settings.units.first);
 }
 
 /// A priority in front of its latencies; without a hint, as versions write it that know none.
@@ -295,14 +295,19 @@ fn decimals_of(value: f64) -> usize {
     fraction.trim_end_matches('0').len()
 }
 
-fn samples(out: &mut String, direction: &Direction, group: u64) {
+/// The unit follows `kb_base`, the number is of KiB all the same, as in fio.
+fn samples(out: &mut String, direction: &Direction, group: u64, base: Base) {
     let bandwidth = &direction.bandwidth;
     if bandwidth.count == 0 {
         return;
     }
     let share = group_share_pct(bandwidth, group);
-    let is_large = bandwidth.mean > 1024.0 * 1024.0;
-    let (unit, scale) = if is_large { ("MiB", 1024) } else { ("KiB", 1) };
+    let (unit, step) = match base {
+        Base::Binary => ("KiB", 1024),
+        Base::Decimal => ("kB", 1000),
+    };
+    let is_large = bandwidth.mean > (step * step) as f64;
+    let (unit, scale): (_, u64) = if is_large { ("MiB", step) } else { (unit, 1) };
     put!(
         out,
         "   bw ({unit:>5}/s): min={:5}, max={:5}, per={share:3.2}%, avg={:5.2}, stdev={:5.2}, samples={}",

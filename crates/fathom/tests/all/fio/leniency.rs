@@ -135,6 +135,73 @@ fn a_blank_beside_a_number_is_told_of_and_one_before_a_word_is_a_remark() {
 }
 
 #[test]
+fn a_comment_behind_a_number_is_dropped() {
+    let lab = Lab::new();
+    for line in [
+        "size=512k // half of it",
+        "size=512k //half of it",
+        "size=512k /* half of it */",
+        "size=512k\nbs=4k,4k // text",
+        "size=512k\nbssplit=4k/50:8k/50 // text",
+        "size=512k\nruntime=20s // text",
+    ] {
+        lab.write("job", format!("[a]\nioengine=null\n{line}\n"));
+        let told = lab.fathom(&["check", "job"]).expect(0).all();
+        assert!(told.contains("has no effect"), "{line}: {told}");
+        assert_eq!(done(&ours(&lab, "job")), [Value::from(512 << 10)], "{line}");
+    }
+    for line in [
+        "size=512k text",
+        "size=512k/ / text",
+        "bs=4kx",
+        "rw=read // text",
+    ] {
+        lab.write("job", format!("[a]\nioengine=null\nsize=1m\n{line}\n"));
+        lab.fathom(&["check", "job"]).expect(2);
+    }
+}
+
+/// In a file for the whole section, on the command line from where it stands.
+#[test]
+fn the_base_of_units_holds_as_in_fio() {
+    let lab = Lab::new();
+    let kib = |words: &[&str]| -> u64 {
+        let front = [
+            "--ioengine=null",
+            "--bs=4k",
+            "--output-format=terse",
+            "--output=o",
+        ];
+        lab.fio([&front[..], words].concat()).expect(0);
+        lab.text("o").split(';').nth(5).unwrap().parse().unwrap()
+    };
+    let base = "--kb_base=1000";
+    assert_eq!(
+        kib(&[base, "--name=a", "--size=8m"]),
+        8_000_000 / 4096 * 4096 / 1024
+    );
+    assert_eq!(kib(&["--name=a", "--size=8m", base]), 8 << 10);
+    lab.write("job", "[a]\nioengine=null\nsize=8m\nbs=4k\nkb_base=1000\n");
+    lab.fio(["job", "--output=o"]).expect(0);
+    let text = lab.text("o");
+    assert!(text.contains("io=8000kB (7813KiB)"), "{text}");
+    // Amounts are of bytes where rates are of bits.
+    let bits = [
+        "--name=a",
+        "--ioengine=null",
+        "--size=8m",
+        "--unit_base=1",
+        "--output=o",
+    ];
+    lab.fio(bits).expect(0);
+    let text = lab.text("o");
+    assert!(
+        text.contains("io=8192KiB (8389kB)") && text.contains("bit/s"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_could_be_another_magnitude_is_refused() {
     let lab = Lab::new();
     for (line, help) in [
