@@ -50,6 +50,9 @@ pub(crate) trait Backend {
     fn brings_data(&self) -> bool {
         true
     }
+    /// Lets go of what is mapped, so that the page cache can drop it.
+    #[cold]
+    fn unmap(&mut self) {}
     /// Gives up on what is in flight without freeing what the kernel may still write.
     fn abandon(self);
 }

@@ -44,10 +44,12 @@ impl Passes {
         })
     }
 
-    /// A transfer is about to be sent.
+    /// A transfer is about to be sent. Where it is the first of a further pass, `unmap` is called before the cache is dropped:
+    /// what is mapped stays in it.
     #[inline]
-    pub(crate) fn goes_out(&self, length: u32) {
+    pub(crate) fn goes_out(&self, length: u32, unmap: impl FnOnce()) {
         if self.begins_with(length.into()) {
+            unmap();
             self.forget();
         }
     }

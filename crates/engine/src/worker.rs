@@ -666,7 +666,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         if let Some(passes) = &stream.passes
             && op.cause == Cause::Drawn
         {
-            passes.goes_out(op.length);
+            passes.goes_out(op.length, || self.backend.unmap());
         }
         if let Some(flow) = &stream.flow
             && op.is_ruled()

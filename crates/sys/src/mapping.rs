@@ -88,6 +88,11 @@ impl Mapping {
         self.bytes
     }
 
+    /// Lets go of the pages, so that the kernel may drop them; the next copy maps them anew.
+    pub fn unmap(&mut self) {
+        self.window = None;
+    }
+
     /// Copies from `offset` into the buffer; fewer bytes at the end of the file.
     ///
     /// # Errors

@@ -91,6 +91,10 @@ impl CallPlaces for MappedFiles {
 impl Call for MappedFiles {
     const BRINGS_DATA: bool = true;
 
+    fn unmap(&mut self) {
+        self.mappings.iter_mut().flatten().for_each(Mapping::unmap);
+    }
+
     #[inline]
     fn carry_out(&mut self, request: &Request, buffer: &mut [u8]) -> io::Result<usize> {
         let place = request.file as usize;

@@ -99,6 +99,10 @@ impl<B: Places> Backend for FilesOnDemand<B> {
         }
     }
 
+    fn unmap(&mut self) {
+        self.inner.unmap();
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         self.inner.is_full()

@@ -19,6 +19,10 @@ pub(crate) trait Call {
     /// Why the operation failed; without the number of the error of the system, it counts as EIO.
     fn carry_out(&mut self, request: &Request, buffer: &mut [u8]) -> io::Result<usize>;
 
+    /// As [`Backend::unmap`].
+    #[cold]
+    fn unmap(&mut self) {}
+
     /// The time of the last operation has been taken.
     #[inline]
     fn end(&mut self) {}
@@ -49,6 +53,10 @@ impl<C: Call> Backend for OneSlot<C> {
     #[inline]
     fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
         self.buffers.get_mut(slot as usize)
+    }
+
+    fn unmap(&mut self) {
+        self.call.unmap();
     }
 
     #[inline]
