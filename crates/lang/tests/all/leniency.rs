@@ -1,0 +1,47 @@
+//! What one of the two takes and the other refuses, Fathom or a release of the original: each is read with its
+//! meaning, or refused at its place with the way out.
+use lang::vdbench::{self, InputFile, Preparations, Reading};
+use lang::{Environment, MemoryFiles};
+use plan::Severity;
+
+const SD: &str = "sd=sd1,lun=/dev/a,openflags=o_direct,size=1g";
+const WD: &str = "wd=wd1,sd=sd1";
+const RD: &str = "rd=rd1,wd=wd1,iorate=max,elapsed=60";
+
+fn read(text: &str) -> Reading {
+    let files = MemoryFiles::default();
+    let input = InputFile::Text {
+        name: "job".to_owned(),
+        bytes: text.as_bytes().to_vec(),
+    };
+    vdbench::read(&[input], &Environment::bare(&files))
+}
+
+/// The list of runs of a job without a mistake.
+#[track_caller]
+fn runs(text: &str) -> Vec<String> {
+    let reading = read(text);
+    assert!(!reading.has_errors(), "{text}\n{:?}", reading.diagnostics);
+    vdbench::simulate_lines(&reading, Preparations::LeftOut)
+}
+
+#[test]
+fn byte_order_marks_say_nothing() {
+    let plain = runs(&format!("{SD}\n{WD}\n{RD}\n"));
+    assert!(plain[0].starts_with("Simulating RD=rd1;"), "{plain:?}");
+    // Windows editors write one; files put together have one in the middle.
+    for text in [
+        format!("\u{feff}{SD}\n{WD}\n{RD}\n"),
+        format!("\u{feff}\u{feff}{SD}\n\u{feff}{WD}\n{RD}\n"),
+        format!("\u{feff}* first\n{SD}\n{WD}\n \u{feff}# second\n{RD}\n\u{feff}\n"),
+    ] {
+        assert_eq!(runs(&text), plain, "{text:?}");
+    }
+    // The mark moves no place: columns count what is seen.
+    let text = format!("{SD}\n\u{feff}wd=wd1,sd=sd1,rdpct=x\n{RD}\n");
+    let reading = read(&text);
+    let errors = reading.diagnostics.iter();
+    let error = errors.filter(|one| one.severity == Severity::Error);
+    let span = error.last().and_then(|one| one.span).unwrap();
+    assert_eq!(&text[span.start as usize..span.end as usize], "x");
+}
