@@ -17,6 +17,21 @@ fn read(text: &str) -> Reading {
     vdbench::read(&[input], &Environment::bare(&files))
 }
 
+/// The only error of a job: its code, the text at its place, and the way out.
+#[track_caller]
+fn error(text: &str) -> (String, String, String) {
+    let reading = read(text);
+    let errors = reading.diagnostics.iter();
+    let errors = errors.filter(|one| one.severity == Severity::Error);
+    let [error] = errors.collect::<Vec<_>>()[..] else {
+        panic!("{text}\n{:?}", reading.diagnostics);
+    };
+    let span = error.span.expect("a place in the text");
+    let at = &text[span.start as usize..span.end as usize];
+    let help = error.help.clone().expect("a way out");
+    (error.code.clone(), at.to_owned(), help)
+}
+
 /// The list of runs of a job without a mistake.
 #[track_caller]
 fn runs(text: &str) -> Vec<String> {
@@ -39,9 +54,28 @@ fn byte_order_marks_say_nothing() {
     }
     // The mark moves no place: columns count what is seen.
     let text = format!("{SD}\n\u{feff}wd=wd1,sd=sd1,rdpct=x\n{RD}\n");
-    let reading = read(&text);
-    let errors = reading.diagnostics.iter();
-    let error = errors.filter(|one| one.severity == Severity::Error);
-    let span = error.last().and_then(|one| one.span).unwrap();
-    assert_eq!(&text[span.start as usize..span.end as usize], "x");
+    assert_eq!(error(&text).1, "x");
+}
+
+#[test]
+fn parentheses_left_over_at_the_end_are_told_as_what_they_are() {
+    let job = format!("{SD}\n{WD}\n{RD}");
+    for (end, at) in [
+        ("(", "("),
+        (",(", "("),
+        ("\n(\n", "("),
+        (",xfersize=(", "("),
+        (",xfersize=(4k", "("),
+        (",xfersize=(4k,\n", "("),
+        (",xfersize=((4k)", "("),
+        (",(4k,8k)", "(4k"),
+        (")", ")"),
+        (",)", ")"),
+        ("\n)\n", ")"),
+        ("\n()\n", "()"),
+    ] {
+        let (code, found, help) = error(&format!("{job}{end}"));
+        assert_eq!((code.as_str(), found.as_str()), ("vdb-0101", at), "{end:?}");
+        assert!(!help.contains("(="), "{end:?}: {help}");
+    }
 }
