@@ -79,3 +79,34 @@ fn parentheses_left_over_at_the_end_are_told_as_what_they_are() {
         assert!(!help.contains("(="), "{end:?}: {help}");
     }
 }
+
+/// Without threads nothing is measured, and without a divisor or a whole sector the size is that of the target.
+#[test]
+fn storage_without_threads_or_size_is_refused() {
+    let refused = |storage: &str, run: &str, at: &str| {
+        let text = format!("{SD}{storage}\n{WD}\n{RD}{run}\n");
+        let (code, found, _) = error(&text);
+        assert_eq!((code.as_str(), found.as_str()), ("vdb-0113", at), "{text}");
+    };
+    refused(",threads=0", "", "0");
+    refused(",threads=(8,0)", "", "0");
+    refused(",threads=(4,8)", "", "threads=(4,8)");
+    refused("", ",threads=0", "0");
+    refused("", ",forthreads=(0,1)", "0");
+    refused(",size=(1g,0)", "", "0");
+    refused(",size=100", "", "size=100");
+    refused(",size=(1k,4)", "", "size=(1k,4)");
+    let plan = |storage: &str| {
+        let reading = read(&format!("{SD}{storage}\n{WD}\n{RD}\n"));
+        assert!(!reading.has_errors(), "{:?}", reading.diagnostics);
+        reading.plan.unwrap()
+    };
+    assert_eq!(plan(",size=(1g,4)").targets, plan(",size=256m").targets);
+    assert_eq!(
+        plan(",threads=(9,2)").templates,
+        plan(",threads=4").templates
+    );
+    let trees = "fsd=f,anchor=/d,depth=1,width=1,files=2,wss=(4k,0)\nfwd=w,fsd=f\n";
+    let text = format!("{trees}rd=r,fwd=w,fwdrate=max,format=yes\n");
+    assert_eq!(error(&text).1, "0");
+}
