@@ -135,18 +135,6 @@ fn check_combinations(fields: &Fields, general: &General, sink: &mut Sink) {
             );
         }
     }
-    if fields
-        .number("streams")
-        .is_some_and(|streams| streams < 2.0)
-    {
-        sink.error(
-            codes::OUT_OF_RANGE,
-            fields.place("streams"),
-            "`streams` is at least 2",
-            "out of range",
-            "remove it for one stream",
-        );
-    }
     check_hot_band(fields, sink);
     if fields.has("threads") && !general.concatenates {
         sink.error(

@@ -110,3 +110,40 @@ fn storage_without_threads_or_size_is_refused() {
     let text = format!("{trees}rd=r,fwd=w,fwdrate=max,format=yes\n");
     assert_eq!(error(&text).1, "0");
 }
+
+#[test]
+fn streams_are_one_count() {
+    let refused = |streams: &str| error(&format!("{SD}\n{WD},streams={streams}\n{RD}\n"));
+    let (code, at, help) = refused("(4,10m)");
+    assert_eq!(
+        (code.as_str(), at.as_str()),
+        ("vdb-0112", "streams=(4,10m)")
+    );
+    assert!(help.contains("write `streams=4`"), "{help}");
+    let (code, at, help) = refused("1");
+    assert_eq!((code.as_str(), at.as_str()), ("vdb-0113", "1"));
+    assert!(help.contains("remove it for one stream"), "{help}");
+    assert_eq!(refused("0").1, "0");
+    runs(&format!("{SD}\n{WD},streams=4\n{RD}\n"));
+    runs(&format!("{SD}\n{WD},streams=(4)\n{RD}\n"));
+}
+
+#[test]
+fn shares_are_between_none_and_all() {
+    for name in [
+        "rdpct", "readpct", "wrpct", "writepct", "rhpct", "whpct", "skew",
+    ] {
+        let refused = |value: &str| error(&format!("{SD}\n{WD},{name}={value}\n{RD}\n"));
+        let (code, at, help) = refused("101");
+        assert_eq!((code.as_str(), at.as_str()), ("vdb-0113", "101"), "{name}");
+        assert!(help.contains("between 0 and 100"), "{help}");
+        let (_, at, help) = refused("50%");
+        assert_eq!(at, "50%");
+        assert!(help.contains("write `50`, without `%`"), "{help}");
+    }
+    let refused = |run: &str| error(&format!("{SD}\n{WD}\n{RD},{run}\n")).1;
+    assert_eq!(refused("rdpct=101"), "101");
+    assert_eq!(refused("forrdpct=(0,50,101)"), "101");
+    assert_eq!(refused("forrdpct=(90-110,20)"), "90-110");
+    assert_eq!(error(&format!("{SD}\n{WD},seekpct=101\n{RD}\n")).1, "101");
+}
