@@ -147,3 +147,38 @@ fn shares_are_between_none_and_all() {
     assert_eq!(refused("forrdpct=(90-110,20)"), "90-110");
     assert_eq!(error(&format!("{SD}\n{WD},seekpct=101\n{RD}\n")).1, "101");
 }
+
+/// Whatever a number could also be, a name stays the text that was written.
+#[test]
+fn names_may_be_numbers() {
+    let storage = |name: &str| format!("sd={name},lun=/dev/{name},openflags=o_direct,size=1g\n");
+    let all = ["1", "2", "3", "4k", "1e5", "0.5"].map(storage).concat();
+    for (used, count) in [
+        ("1", 1),
+        ("(1,3)", 2),
+        ("(1-3)", 3),
+        ("*", 6),
+        ("4*", 1),
+        ("(4k,1e5,0.5)", 3),
+    ] {
+        let reading = read(&format!(
+            "{all}wd=10,sd={used}\nrd=20,wd=10,iorate=max,elapsed=60\n"
+        ));
+        assert!(!reading.has_errors(), "{used}: {:?}", reading.diagnostics);
+        let plan = reading.plan.unwrap();
+        assert_eq!(plan.templates[0].streams.len(), count, "{used}");
+        assert_eq!(plan.runs[0].name, "20");
+    }
+    // One name for two things is refused where both have pages: of a single workload there is none.
+    let one = format!(
+        "{}wd=1,sd=1\nrd=1,wd=*,iorate=max,elapsed=60\n",
+        storage("1")
+    );
+    assert!(runs(&one)[0].starts_with("Simulating RD=1;"));
+    let (code, at, _) = error(&one.replace("rd=", "wd=2,sd=1\nrd="));
+    assert_eq!((code.as_str(), at.as_str()), ("vdb-0121", "1"));
+    assert_eq!(
+        error(&format!("{all}wd=10,sd=(2-5)\nrd=20,wd=10,iorate=max\n")).0,
+        "vdb-0122"
+    );
+}
