@@ -268,16 +268,24 @@ pub(crate) fn range(fields: &Fields, name: &str, sink: &mut Sink) -> Option<(f64
     let (low, high) = (field.numbers[0].value.abs(), field.numbers[1].value.abs());
     let wraps_whole = low <= 100.0 && high <= 200.0 && high - low > 100.0;
     if low >= high || wraps_whole {
+        let texts: Vec<&str> = field.words.iter().map(|word| word.text.as_str()).collect();
+        let help = match texts[..] {
+            [first, second] if low > high && (low <= 100.0) == (high <= 100.0) => {
+                format!("write `{name}=({second},{first})`, the lower first")
+            }
+            _ => "write (low,high): percent up to 100 (200 to wrap around the end), bytes above"
+                .to_owned(),
+        };
         sink.error(
             codes::OUT_OF_RANGE,
             field.span,
-            format!("`{name}=({low},{high})` is no part of the storage"),
+            format!("`{name}=({})` is no part of the storage", texts.join(",")),
             if wraps_whole {
                 "more than the whole"
             } else {
                 "ends before it begins"
             },
-            "write (low,high): percent up to 100 (200 to wrap around the end), bytes above",
+            help,
         );
         return None;
     }

@@ -182,3 +182,28 @@ fn names_may_be_numbers() {
         "vdb-0122"
     );
 }
+
+#[test]
+fn ranges_run_upward() {
+    for name in ["range", "hotband"] {
+        let refused = |range: &str, help: &str| {
+            let found = error(&format!("{SD}\n{WD},{name}={range}\n{RD}\n"));
+            assert_eq!(
+                (found.0.as_str(), found.1),
+                ("vdb-0113", format!("{name}={range}"))
+            );
+            assert!(found.2.contains(help), "{}", found.2);
+        };
+        refused("(60,40)", &format!("write `{name}=(40,60)`"));
+        refused("(60m,40m)", &format!("write `{name}=(40m,60m)`"));
+        refused("(40,40)", "write (low,high)");
+        // One is bytes, the other is percent: turned round it would be something else.
+        refused("(40m,90)", "percent up to 100");
+        refused("(0,200)", "write (low,high)");
+    }
+    let (_, at, help) = error(&format!("{SD},range=(60,40)\n{WD}\n{RD}\n"));
+    assert_eq!(at, "range=(60,40)");
+    assert!(help.contains("`range=(40,60)`"), "{help}");
+    let (_, at, _) = error(&format!("{SD}\n{WD},stride=(64k,4k)\n{RD}\n"));
+    assert_eq!(at, "stride=(64k,4k)");
+}
