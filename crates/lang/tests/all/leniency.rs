@@ -141,6 +141,12 @@ fn shares_are_between_none_and_all() {
         assert_eq!(at, "50%");
         assert!(help.contains("write `50`, without `%`"), "{help}");
     }
+    // A share is what was asked for, also between two whole numbers.
+    let plan = read(&format!("{SD}\n{WD},rdpct=70.5\n{RD}\n"))
+        .plan
+        .unwrap();
+    let stream = format!("{:?}", plan.templates[0].streams[0]);
+    assert!(stream.contains("70.5"), "{stream}");
     let refused = |run: &str| error(&format!("{SD}\n{WD}\n{RD},{run}\n")).1;
     assert_eq!(refused("rdpct=101"), "101");
     assert_eq!(refused("forrdpct=(0,50,101)"), "101");
@@ -206,4 +212,47 @@ fn ranges_run_upward() {
     assert!(help.contains("`range=(40,60)`"), "{help}");
     let (_, at, _) = error(&format!("{SD}\n{WD},stride=(64k,4k)\n{RD}\n"));
     assert_eq!(at, "stride=(64k,4k)");
+}
+
+#[test]
+fn transfers_are_whole_sectors() {
+    let of_workload = |sizes: &str| error(&format!("{SD}\n{WD},xfersize={sizes}\n{RD}\n"));
+    let of_run = |sizes: &str| error(&format!("{SD}\n{WD}\n{RD},{sizes}\n"));
+    for (found, at, help) in [
+        (of_workload("256"), "256", "did you mean `256k`?"),
+        (of_workload("(256,50,4k,50)"), "256", "did you mean `256k`?"),
+        (of_workload("(512,4k,256)"), "256", "did you mean `256k`?"),
+        (of_workload("0.25k"), "0.25k", "multiple of 512"),
+        (of_workload("700"), "700", "multiple of 512"),
+        (of_workload("0"), "0", "multiple of 512"),
+        (of_run("xfersize=256"), "256", "did you mean `256k`?"),
+        (of_run("forxfersize=(4k,700)"), "700", "multiple of 512"),
+        (of_run("forxfersize=(0,4k)"), "0", "at least"),
+        (of_run("xfersize=(4k,50,8k,50)"), "50", "belong to `wd=`"),
+    ] {
+        assert_eq!((found.0.as_str(), found.1.as_str()), ("vdb-0113", at));
+        assert!(found.2.contains(help), "{at}: {}", found.2);
+    }
+    for sizes in ["512", "(512,50,4k,50)", "(512,4k,512)"] {
+        runs(&format!("{SD}\n{WD},xfersize={sizes}\n{RD}\n"));
+    }
+}
+
+#[test]
+fn open_flags_are_those_of_linux() {
+    for flag in ["foo", "directio_off", "0xzz", "1234"] {
+        for text in [
+            format!("{SD}\n{WD},openflags={flag}\n{RD}\n"),
+            format!("{SD}\n{WD},openflags=(o_direct,{flag})\n{RD}\n"),
+            format!("{SD}\n{WD}\n{RD},openflags={flag}\n"),
+            format!("sd=sd1,lun=/dev/a,openflags={flag},size=1g\n{WD}\n{RD}\n"),
+        ] {
+            let (code, at, help) = error(&text);
+            assert_eq!((code.as_str(), at.as_str()), ("vdb-0114", flag), "{text}");
+            assert!(
+                help.contains("o_direct") || help.contains("directio"),
+                "{help}"
+            );
+        }
+    }
 }
