@@ -34,9 +34,9 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
   name=value      a variable of the file: $name, !name
   +KEY=VALUE,…    added to every run definition
   -d 68           as -s; -d 1 is refused, and other numbers are noted: there are no such switches
-  -p N -c         (noted: no port is opened, there are no trees of files)
+  -p N -c -k      (noted: no port is opened, there are no trees of files, no counters of Solaris)
   -cy -cn -co     (noted: for trees of files)
-  -v -j -tf       not built yet, and refused; -k belongs to Solaris
+  -v -j -tf       not built yet, and refused
 
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
@@ -226,7 +226,7 @@ fn option<'a>(
             options.command_line.repeat = Some(text.to_owned());
         }
         "-c" => errln!("note: `-c` deletes trees of files, and has no meaning for storage"),
-        "-k" => return Err("`-k` shows counters that only Solaris has".to_owned()),
+        "-k" => errln!("note: `-k` shows counters that only Solaris has, and changes nothing here"),
         "-tf" => {
             return Err(
                 "`-tf` tests a file system, and such workloads are not built yet".to_owned(),

@@ -403,7 +403,6 @@ pub(crate) fn check_kinds(definitions: &mut [Definition], sink: &mut Sink) {
 }
 
 fn check_kind(field: &mut Field, sink: &mut Sink) {
-    let name = field.parameter.name();
     match field.parameter.kind {
         Kind::List {
             least,
@@ -418,10 +417,7 @@ fn check_kind(field: &mut Field, sink: &mut Sink) {
                 Some(value::numbers(&field.words, unit(field.parameter)))
             };
             match read {
-                None => {
-                    let takes = field.parameter.kind.text();
-                    wrong_count(field, &takes, sink);
-                }
+                None => one_number(field, sink),
                 Some(Err(problem)) => {
                     field.is_valid = false;
                     report_not_numbers(field, problem, sink);
@@ -431,7 +427,7 @@ fn check_kind(field: &mut Field, sink: &mut Sink) {
                     wrong_count(field, &takes, sink);
                 }
                 Some(Ok(numbers)) => {
-                    field.is_valid = check_bounds(&numbers, name, min, max, sink);
+                    field.is_valid = check_bounds(&numbers, field, (min, max), sink);
                     warn_downward(field, sink);
                     field.numbers = numbers;
                 }
@@ -449,28 +445,46 @@ fn check_kind(field: &mut Field, sink: &mut Sink) {
     }
 }
 
-fn check_bounds(numbers: &[Number], name: &str, min: f64, max: f64, sink: &mut Sink) -> bool {
+fn check_bounds(numbers: &[Number], field: &Field, bounds: (f64, f64), sink: &mut Sink) -> bool {
+    let name = field.parameter.name();
+    let (min, max) = bounds;
+    let is_outside = |number: &&Number| number.value < min || number.value > max;
     let mut is_valid = true;
-    for number in numbers {
-        if number.value < min || number.value > max {
-            is_valid = false;
-            let bounds = if max == SECONDS_MAX as f64 {
-                format!("`{name}` is between {min} and {max} seconds, which are ten years")
-            } else if max.is_finite() {
-                format!("`{name}` is between {min} and {max}")
-            } else {
-                format!("`{name}` is at least {min}")
-            };
-            sink.error(
-                codes::OUT_OF_RANGE,
-                number.span,
-                format!("`{name}` is out of range"),
-                "out of range",
-                bounds,
-            );
+    for number in numbers.iter().filter(is_outside) {
+        is_valid = false;
+        let mut help = if max == SECONDS_MAX as f64 {
+            format!("`{name}` is between {min} and {max} seconds, which are ten years")
+        } else if max.is_finite() {
+            format!("`{name}` is between {min} and {max}")
+        } else {
+            format!("`{name}` is at least {min}")
+        };
+        // A percentage is kept as a negative number.
+        let mut words = field.words.iter().filter(|word| word.span == number.span);
+        if let Some(bare) = words.find_map(|word| word.text.strip_suffix('%')) {
+            help += &format!(": write `{bare}`, without `%`");
+        } else if name == "streams" && number.value == 1.0 {
+            help += ": remove it for one stream";
         }
+        sink.error(
+            codes::OUT_OF_RANGE,
+            number.span,
+            format!("`{name}` is out of range"),
+            "out of range",
+            help,
+        );
     }
     is_valid
+}
+
+/// Several values of a parameter that takes one.
+fn one_number(field: &mut Field, sink: &mut Sink) {
+    let mut takes = field.parameter.kind.text();
+    if field.parameter.name() == "streams" {
+        let count = &field.words[0].text;
+        takes += &format!("; write `streams={count}`: the slices are equal parts of `range`");
+    }
+    wrong_count(field, &takes, sink);
 }
 
 fn wrong_count(field: &mut Field, takes: &str, sink: &mut Sink) {

@@ -12,7 +12,7 @@ use super::rates::{distribution, rate, steps};
 use super::resolve::{open_mode, references, report_duplicates};
 use super::sink::Sink;
 use super::value::{self, Number, SECONDS_MAX, Unit};
-use super::workload::{seek, workload_of_run};
+use super::workload::{part_of_sector, seek, workload_of_run};
 use crate::parameter::Setting;
 use crate::{CommandLine, Environment};
 use plan::{Diagnostic, Span};
@@ -558,17 +558,20 @@ fn ratios(field: &Field) -> Vec<LoopValue> {
 }
 
 fn check_sizes(field: &Field, sink: &mut Sink) {
-    for number in &field.numbers {
-        if number.value % 512.0 != 0.0 {
-            sink.error(
-                codes::OUT_OF_RANGE,
-                number.span,
-                "a transfer size is a multiple of 512 bytes",
-                format!("{} bytes", number.value),
-                "a list on `rd=` loops over sizes; mixes with percentages belong to `wd=`",
-            );
-            return;
-        }
+    let mut numbers = field.numbers.iter();
+    let Some(number) = numbers.find(|number| number.value % 512.0 != 0.0) else {
+        return;
+    };
+    if field.numbers.len() > 1 && number.value <= 100.0 {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            number.span,
+            "a transfer size is a multiple of 512 bytes",
+            format!("{} bytes", number.value),
+            "a list on `rd=` loops over sizes; mixes with percentages belong to `wd=`",
+        );
+    } else {
+        part_of_sector(field, number, sink);
     }
 }
 

@@ -69,11 +69,6 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
     }
     let (lun, labels, luns) = paths(&fields, hosts, sink);
     let range = range(&fields, "range", sink);
-    let divided = |name: &str| {
-        let numbers = &fields.get(name)?.numbers;
-        let divisor = numbers.get(1).map_or(1.0, |number| number.value);
-        (divisor > 0.0).then(|| (numbers[0].value / divisor).floor())
-    };
     let offset = fields.number_of(decimal!(STORAGE, "offset"));
     check_sector_multiple(offset, &fields, "offset", sink);
     let align = fields.number("align").filter(|align| *align > 0.0);
@@ -104,11 +99,8 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
         lun,
         luns,
         hosts: labels,
-        // Nothing smaller than a sector is ever transferred.
-        bytes: divided("size")
-            .map(|bytes| bytes as u64 / 512 * 512)
-            .filter(|bytes| *bytes > 0),
-        threads: (divided("threads").unwrap_or(decimal!(STORAGE, "threads").default) as u32).max(1),
+        bytes: size_bytes(&fields, sink),
+        threads: threads(&fields, sink),
         hit_area_bytes: fields
             .number("hitarea")
             .map_or(bytes!(STORAGE, "hitarea").default, |bytes| bytes as u64),
@@ -119,6 +111,62 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
         duplicates: Duplicates::read(&fields, sink).pool(&general.duplicates, &fields, sink),
         fields,
     }
+}
+
+/// A value, or (value,divisor) rounded down.
+fn divided(fields: &Fields, name: &str, sink: &mut Sink) -> Option<f64> {
+    check_divisor(fields, name, sink).then_some(())?;
+    let numbers = &fields.get(name)?.numbers;
+    let divisor = numbers.get(1).map_or(1.0, |number| number.value);
+    Some((numbers[0].value / divisor).floor())
+}
+
+/// Whether the second value of (value,divisor), where there is one, divides anything.
+pub(crate) fn check_divisor(fields: &Fields, name: &str, sink: &mut Sink) -> bool {
+    let divisor = fields.get(name).and_then(|field| field.numbers.get(1));
+    let Some(divisor) = divisor.filter(|divisor| divisor.value <= 0.0) else {
+        return true;
+    };
+    sink.error(
+        codes::OUT_OF_RANGE,
+        divisor.span,
+        format!("the divisor of `{name}` is above zero"),
+        "divides nothing",
+        format!("write `{name}=N`, or `{name}=(N,DIVISOR)`"),
+    );
+    false
+}
+
+/// The size given; none for 0, which is the size of the target.
+fn size_bytes(fields: &Fields, sink: &mut Sink) -> Option<u64> {
+    let bytes = divided(fields, "size", sink).filter(|bytes| *bytes > 0.0)? as u64;
+    // Nothing smaller than a sector is ever transferred.
+    if bytes < 512 {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            fields.place("size"),
+            "`size` is less than 512 bytes, which no I/O fits into",
+            format!("{bytes} bytes"),
+            "sizes take the suffixes k, m, g and t; without `size`, all of the target is used",
+        );
+        return None;
+    }
+    Some(bytes / 512 * 512)
+}
+
+fn threads(fields: &Fields, sink: &mut Sink) -> u32 {
+    let default = decimal!(STORAGE, "threads").default;
+    let threads = divided(fields, "threads", sink).unwrap_or(default);
+    if threads < 1.0 {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            fields.place("threads"),
+            "`threads` divided is less than one thread",
+            "rounds down to 0",
+            "write a smaller divisor, or more threads",
+        );
+    }
+    (threads as u32).max(1)
 }
 
 fn check_validated(fields: &Fields, sink: &mut Sink) {
@@ -220,16 +268,24 @@ pub(crate) fn range(fields: &Fields, name: &str, sink: &mut Sink) -> Option<(f64
     let (low, high) = (field.numbers[0].value.abs(), field.numbers[1].value.abs());
     let wraps_whole = low <= 100.0 && high <= 200.0 && high - low > 100.0;
     if low >= high || wraps_whole {
+        let texts: Vec<&str> = field.words.iter().map(|word| word.text.as_str()).collect();
+        let help = match texts[..] {
+            [first, second] if low > high && (low <= 100.0) == (high <= 100.0) => {
+                format!("write `{name}=({second},{first})`, the lower first")
+            }
+            _ => "write (low,high): percent up to 100 (200 to wrap around the end), bytes above"
+                .to_owned(),
+        };
         sink.error(
             codes::OUT_OF_RANGE,
             field.span,
-            format!("`{name}=({low},{high})` is no part of the storage"),
+            format!("`{name}=({})` is no part of the storage", texts.join(",")),
             if wraps_whole {
                 "more than the whole"
             } else {
                 "ends before it begins"
             },
-            "write (low,high): percent up to 100 (200 to wrap around the end), bytes above",
+            help,
         );
         return None;
     }

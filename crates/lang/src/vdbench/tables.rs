@@ -502,7 +502,7 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
     ),
     p(
         &["streams"],
-        number(1.0, COUNT_MAX),
+        number(2.0, COUNT_MAX),
         Nothing,
         Honoured,
         "equal slices with a cursor and an equal part of the threads each; sequential unless `seekpct` is given",

@@ -24,6 +24,8 @@ pub(crate) const LINE_END: char = '\n';
 /// What stands where bytes are no text, and what no text holds.
 const NO_TEXT: [char; 2] = [char::REPLACEMENT_CHARACTER, '\0'];
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 const LINES_MAX: usize = 32_768;
 
 /// Reads all files into one stream.
@@ -153,9 +155,9 @@ impl Scanner<'_, '_> {
         name: &str,
         is_included: bool,
     ) -> Next {
-        let trimmed = line.trim();
-        let offset = start + (line.len() - line.trim_start().len());
-        let glyphs = self.substitute(glyphs_of(trimmed, source, offset));
+        let trimmed = line.trim_start_matches(is_before_text);
+        let offset = start + (line.len() - trimmed.len());
+        let glyphs = self.substitute(glyphs_of(trimmed.trim_end(), source, offset));
         let first: String = glyphs.iter().take(8).map(|glyph| glyph.ch).collect();
         let lower = first.to_ascii_lowercase();
         if lower.starts_with("eof") {
@@ -437,6 +439,11 @@ pub(crate) fn cover_spans(first: Span, last: Span) -> Span {
     } else {
         first
     }
+}
+
+/// Blanks, and the byte order marks that stay in the middle of files put together.
+fn is_before_text(ch: char) -> bool {
+    ch.is_whitespace() || ch == BYTE_ORDER_MARK
 }
 
 fn glyphs_of(text: &str, source: SourceId, offset: usize) -> Vec<Glyph> {

@@ -102,6 +102,16 @@ fn pair(
 }
 
 fn report_no_equals(word: &Word, sink: &mut Sink) {
+    if word.text.chars().all(|ch| ch == '(' || ch == ')') {
+        sink.error(
+            codes::PARENTHESES,
+            word.span,
+            format!("`{}` without its partner", word.text),
+            "stands alone on its line",
+            "remove it, or end the line before it with a comma if the list goes on here",
+        );
+        return;
+    }
     sink.error(
         codes::NO_EQUALS,
         word.span,
@@ -121,6 +131,16 @@ fn report_stray(word: &Word, before: &Pair, sink: &mut Sink) {
             "`)` without its partner",
             "no `(` in front",
             help,
+        );
+        return;
+    }
+    if word.text.starts_with('(') {
+        sink.error(
+            codes::PARENTHESES,
+            word.span,
+            "`(` without a keyword",
+            "no `keyword=` before it",
+            "write a list as `keyword=(a,b)`, or remove the parenthesis",
         );
         return;
     }

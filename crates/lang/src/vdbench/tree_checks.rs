@@ -5,6 +5,7 @@ use super::fields::Fields;
 use super::model::{Host, LoopKind, LoopValue};
 use super::resolve::{conflict, open_mode};
 use super::sink::Sink;
+use super::storage::check_divisor;
 use super::trees::{Tree, TreeRun, Values};
 use super::value::{self, Unit};
 use crate::nearest::instead_of;
@@ -44,6 +45,9 @@ pub(crate) fn check_tree(fields: &Fields, sink: &mut Sink) {
             "a percentage",
             "percentages are allowed on `rd=`, as `fortotalsize`",
         );
+    }
+    for name in ["totalsize", "wss"] {
+        check_divisor(fields, name, sink);
     }
     let (width, depth) = (
         levels(fields, decimal!(FILE_SYSTEM, "width")),

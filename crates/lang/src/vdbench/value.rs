@@ -217,7 +217,6 @@ fn name_range(text: &str) -> Option<Vec<String>> {
         let (first, first_number) = numbered(&text[..at])?;
         let (last, last_number) = numbered(&text[at + 1..])?;
         let fits = first == last
-            && !first.is_empty()
             && first_number <= last_number
             && last_number - first_number < WORDS_MAX as u64;
         fits.then(|| {
@@ -299,6 +298,7 @@ mod tests {
         };
         assert_eq!(texts("sd9-sd11"), ["sd9", "sd10", "sd11"]);
         assert_eq!(texts("wd1-wd2"), ["wd1", "wd2"]);
+        assert_eq!(texts("9-11"), ["9", "10", "11"]);
         assert_eq!(texts("my-sd1"), ["my-sd1"]);
         assert_eq!(texts("sd3-sd1"), ["sd3-sd1"]);
     }

@@ -8,7 +8,7 @@ use super::resolve::{host_labels, open_mode, references, report_duplicates};
 use super::runs::Raw;
 use super::sink::Sink;
 use super::storage::{check_pair, range};
-use super::value::{self, Unit};
+use super::value::{self, Number, Unit};
 use crate::nearest::meant;
 use plan::{SizeShare, TransferSizes};
 
@@ -135,18 +135,6 @@ fn check_combinations(fields: &Fields, general: &General, sink: &mut Sink) {
             );
         }
     }
-    if fields
-        .number("streams")
-        .is_some_and(|streams| streams < 2.0)
-    {
-        sink.error(
-            codes::OUT_OF_RANGE,
-            fields.place("streams"),
-            "`streams` is at least 2",
-            "out of range",
-            "remove it for one stream",
-        );
-    }
     check_hot_band(fields, sink);
     if fields.has("threads") && !general.concatenates {
         sink.error(
@@ -236,13 +224,7 @@ pub(crate) fn transfer_sizes(field: &Field, sink: &mut Sink) -> Option<TransferS
             } else {
                 at * 2
             };
-            sink.error(
-                codes::OUT_OF_RANGE,
-                field.numbers[index].span,
-                "a transfer size is a multiple of 512 bytes",
-                format!("{size} bytes"),
-                "use a multiple of 512; sizes take the suffixes k, m and g",
-            );
+            part_of_sector(field, &field.numbers[index], sink);
             return None;
         }
     }
@@ -267,6 +249,24 @@ pub(crate) fn transfer_sizes(field: &Field, sink: &mut Sink) -> Option<TransferS
         }
         pairs => size_mix(field, pairs, sink),
     }
+}
+
+/// Reports a transfer that is no whole number of sectors.
+pub(crate) fn part_of_sector(field: &Field, number: &Number, sink: &mut Sink) {
+    let mut words = field.words.iter().filter(|word| word.span == number.span);
+    // A number below a sector without a suffix is KiB whose suffix was forgotten.
+    let short = words.find(|word| number.value < 512.0 && word.text.parse::<u32>().is_ok());
+    let help = match short.filter(|_| number.value > 0.0) {
+        Some(word) => format!("did you mean `{}k`?", word.text),
+        None => "use a multiple of 512; sizes take the suffixes k, m and g".to_owned(),
+    };
+    sink.error(
+        codes::OUT_OF_RANGE,
+        number.span,
+        "a transfer size is a multiple of 512 bytes",
+        format!("{} bytes", number.value),
+        help,
+    );
 }
 
 fn size_mix(field: &Field, pairs: &[f64], sink: &mut Sink) -> Option<TransferSizes> {

@@ -11,6 +11,7 @@ mod fio_traps;
 mod golden;
 mod guide;
 mod large;
+mod leniency;
 mod lints;
 mod matrix;
 mod mutated;

@@ -219,6 +219,7 @@ fn options_are_taken_noted_or_refused() {
         |options: &[&str]| lab.fathom(&[&["vdbench", "-f", "job", "-s"], options].concat());
     for (options, note) in [
         (&["-c"][..], "note: `-c`"),
+        (&["-k"], "note: `-k` shows counters that only Solaris has"),
         (&["-p", "5570"], "note: `-p 5570`"),
         (&["-d27,28"], "note: `-d 27`"),
         (&["-cy"], "`-cy`"),
@@ -226,8 +227,8 @@ fn options_are_taken_noted_or_refused() {
         simulated(options).expect(0).says(&[note]);
     }
     for (options, reason) in [
-        (&["-k"][..], "Solaris"),
-        (&["-tf"], "file system"),
+        (&["-tf"][..], "file system"),
+        (&["-kx"], "`-kx` is not an option"),
         (&["-d1"], "pretends to write"),
         (&["-d", "x"], "`-d x`"),
         (&["-z"], "`-z` is not an option"),

@@ -56,6 +56,22 @@ fn parameters_that_cannot_be_meant_here_say_why() {
     }
 }
 
+/// Names that are numbers are names on console, pages and in the flat file.
+#[test]
+fn names_may_be_numbers() {
+    let lab = Lab::new();
+    let text = format!("sd=1,lun=disk,size=64k,threads=2\nwd=2,sd=1\nrd=3,wd=2,{RUN}\n");
+    lab.write("job", text);
+    let ended = lab.fathom(&["vdbench", "-f", "job", "-o", "out"]).expect(0);
+    assert!(ended.out.contains("Starting RD=3;"), "{}", ended.out);
+    let names = lab.names("out");
+    assert!(names.iter().any(|name| name == "1.html"), "{names:?}");
+    let flat = lab.text("out/flatfile.html");
+    let rows = flat.lines().filter(|line| line.contains(" avg_2-2 "));
+    let run = rows.map(|row| row.split_whitespace().nth(2).unwrap());
+    assert_eq!(run.collect::<Vec<_>>(), ["3"], "{flat}");
+}
+
 /// Pages show names of workloads as text, whatever they hold.
 #[test]
 fn a_name_is_no_markup_in_any_page() {
