@@ -285,7 +285,7 @@ impl SharedFlow {
         let until_ns = now_ns + think.pause.0;
         pauses.until_ns.store(until_ns, Relaxed);
         if think.moves_schedule {
-            // The first arrival that the pause leaves out comes right behind it.
+            // The first arrival that the pause leaves out comes right after it.
             let left_out = due_ns().filter(|due_ns| (now_ns + 1..=until_ns).contains(due_ns));
             let moved_ns = left_out.map_or(think.pause.0, |due_ns| until_ns - due_ns);
             pauses.moved_ns.fetch_add(moved_ns, Relaxed);

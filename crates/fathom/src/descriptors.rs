@@ -6,8 +6,12 @@ use plan::BoundPlan;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Files that the process opens for itself: result, reports, consoles, counters.
-pub const OWN_FILES: u64 = 64;
+/// Files that the process opens for itself at least: result, reports, consoles, counters.
+pub const OWN_FILES: u64 = 24;
+
+/// Files of the process and of all its workers, where they are many; a few need fewer.
+const OWN_FILES_MAX: u64 = 64;
+const FILES_OF_WORKER: u64 = 4;
 
 /// Folders that stay open, at most, where many files are told apart by them.
 const FOLDERS_MAX: usize = 64;
@@ -54,7 +58,10 @@ pub fn share_out(
         return Ok(Descriptors::UNLIMITED);
     };
     let most = needs.iter().map(|one| one.files).max().unwrap_or(0);
-    let room = limit.left.saturating_sub(OWN_FILES) as usize;
+    let workers = needs.iter().map(|one| one.workers).max().unwrap_or(0);
+    let own = OWN_FILES + FILES_OF_WORKER * u64::from(workers);
+    let own = own.min(OWN_FILES_MAX);
+    let room = limit.left.saturating_sub(own) as usize;
     if most <= room {
         return Ok(Descriptors {
             for_runs: room,
@@ -63,14 +70,19 @@ pub fn share_out(
         });
     }
     // Now it matters what else stays open as long as the execution goes.
-    let room = room.saturating_sub(held(plan));
+    let held = held(plan);
+    let room = room.saturating_sub(held);
     let beyond = needs.iter().filter(|one| one.files > room);
     let needed = beyond.map(|one| (one.descriptors, &one.name));
     match needed.max_by_key(|(needed, _)| *needed) {
-        Some((needed, name)) if needed > room => Err(format!(
-            "run `{name}` needs {needed} file descriptors for its I/Os in flight and their workers, and {} leaves room for {room}; {}, or keep fewer I/Os in flight",
-            limit.name, limit.raise
-        )),
+        Some((needed, name)) if needed > room => {
+            let enough = limit.used + own + (held + needed) as u64;
+            let raise = limit.raise.replacen('N', &enough.to_string(), 1);
+            Err(format!(
+                "run `{name}` needs {needed} file descriptors for its I/Os in flight and their workers, and {} leaves room for {room}; {raise}, or keep fewer I/Os in flight",
+                limit.name
+            ))
+        }
         _ => Ok(Descriptors {
             for_runs: room,
             for_claims: 0,

@@ -737,6 +737,20 @@ fn repeat_option(name: &str, text: &str, options: &mut RepeatOptions) -> Result<
     Ok(())
 }
 
+fn idle_profile(word: &str) -> Result<IdleProfile, String> {
+    IdleProfile::parse(word).map_err(|word| match &*word {
+        "calibrate" => {
+            "`--idle-prof=calibrate` is refused: nothing here burns CPU to measure what \
+                        is idle, so that there is nothing to calibrate"
+                .to_owned()
+        }
+        _ => {
+            let help = lang::instead_of(&word, IdleProfile::NAMES);
+            format!("`--idle-prof` does not know `{word}`; {help}")
+        }
+    })
+}
+
 /// Options of the reports.
 fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Result<(), String> {
     let text = || value.unwrap_or_default().to_owned();
@@ -758,18 +772,7 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
             });
             options.formats = Some(formats?);
         }
-        "idle-prof" => {
-            let profile = IdleProfile::parse(&text()).map_err(|word| match &*word {
-                "calibrate" => "`--idle-prof=calibrate` is refused: nothing here burns CPU to \
-                                measure what is idle, so that there is nothing to calibrate"
-                    .to_owned(),
-                _ => {
-                    let help = lang::instead_of(&word, IdleProfile::NAMES);
-                    format!("`--idle-prof` does not know `{word}`; {help}")
-                }
-            });
-            options.style.idle_profile = Some(profile?);
-        }
+        "idle-prof" => options.style.idle_profile = Some(idle_profile(&text())?),
         "minimal" => options.formats = Some(Formats::parse("terse")?),
         "append-terse" => {
             let formats = options.formats.get_or_insert_default();

@@ -13,8 +13,9 @@ const MAPPINGS_PER_THREAD: u64 = 4;
 /// One limit, less what is in use already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// How much more may be used.
+    /// How much more may be used, and how much is.
     pub left: u64,
+    pub used: u64,
     /// What limits it, such as `ulimit -n`.
     pub name: String,
     /// How it is raised, as a clause in the imperative.
@@ -67,6 +68,7 @@ fn least(limits: Vec<Option<Limit>>) -> Option<Limit> {
 fn limit(max: Option<u64>, used: u64, name: &str, raise: &str) -> Option<Limit> {
     Some(Limit {
         left: max?.saturating_sub(used),
+        used,
         name: name.to_owned(),
         raise: raise.to_owned(),
     })

@@ -62,7 +62,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
             "verify",
         ],
     ),
-    ("lang::fio", &["layout", "lower"]),
     (
         "lang::vdbench",
         &["blockers", "groups", "labels", "lanes", "lower"],

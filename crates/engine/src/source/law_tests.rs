@@ -100,7 +100,7 @@ fn random_sizes_are_uniform_over_their_steps() {
     check_shares(&counts(sizes, 16), &[1.0 / 16.0; 16]);
 }
 
-/// As the original draws a range: the upper end has what is left behind whole steps.
+/// As the original draws a range: the upper end has what is left above whole steps.
 #[test]
 fn capped_sizes_have_the_rest_at_their_upper_end() {
     for (step, shares) in [(4 * KIB, vec![0.4, 0.4, 0.2]), (1, vec![0.4, 0.2, 0.4])] {

@@ -226,9 +226,9 @@ impl<'a> Reading<'a> {
     fn line(&mut self, line: &'a str, is_timed: bool, changes: &Changes) -> Result<(), String> {
         let mut rest = line;
         if is_timed {
-            let (time, behind) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+            let (time, after) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
             self.now_us = number(Some(time), "a time")?;
-            rest = behind.trim_start();
+            rest = after.trim_start();
         }
         let Some((file, action, numbers)) = parts(rest) else {
             return Err("a file and an action are expected".to_owned());
@@ -336,7 +336,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The name of a file, an action, and what stands behind it. A name may hold blanks, so that the end of a line says what its
+/// The name of a file, an action, and what follows. A name may hold blanks, so that the end of a line says what its
 /// parts are, where it is one that can be.
 fn parts(line: &str) -> Option<(&str, &str, &str)> {
     fn last(text: &str) -> Option<(&str, &str)> {
@@ -354,11 +354,9 @@ fn parts(line: &str) -> Option<(&str, &str, &str)> {
         Some((file, action, &line[front.len()..]))
     };
     of_numbers().or_else(|| {
-        let (file, behind) = line.split_once(char::is_whitespace)?;
-        let behind = behind.trim_start();
-        let (action, numbers) = behind
-            .split_once(char::is_whitespace)
-            .unwrap_or((behind, ""));
+        let (file, after) = line.split_once(char::is_whitespace)?;
+        let after = after.trim_start();
+        let (action, numbers) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
         (!action.is_empty()).then_some((file, action, numbers))
     })
 }

@@ -389,7 +389,7 @@ impl Reader<'_, '_> {
         text
     }
 
-    /// The original reads a number no further than its unit, so that people write comments of other languages behind one.
+    /// The original reads a number no further than its unit, so that people write comments of other languages after one.
     fn without_comment<'t>(&mut self, text: &'t str) -> &'t str {
         let mut found = ["//", "/*"].into_iter().filter_map(|begin| {
             let (front, _) = text.split_once(begin)?;
@@ -401,7 +401,7 @@ impl Reader<'_, '_> {
         let Some((front, begin)) = found.next() else {
             return text;
         };
-        self.leniency(&format!("what stands behind `{begin}` has no effect"));
+        self.leniency(&format!("what follows `{begin}` has no effect"));
         front
     }
 

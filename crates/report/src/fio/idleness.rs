@@ -1,6 +1,5 @@
 //! How idle the CPUs were, where a user asks for it (`--idle-prof`). The original measures it by a thread of low priority on
 //! each CPU and tells how long a piece of its work takes; here the kernel's own counts tell, and no such work is done.
-use super::json::{Json, pair};
 use measure::CpuTimes;
 use std::fmt::Write;
 
@@ -38,13 +37,14 @@ impl IdleProfile {
 
 impl Idleness {
     /// In percent; waiting for I/O is idle, as a CPU that does so has nothing else to do.
-    fn system_pct(&self) -> f64 {
+    pub(super) fn system_pct(&self) -> f64 {
         let idle_ns: u64 = self.cpus.iter().map(idle_ns).sum();
         let total_ns: u64 = self.cpus.iter().map(CpuTimes::total_ns).sum();
         pct(idle_ns, total_ns)
     }
 
-    fn each_pct(&self) -> impl Iterator<Item = f64> {
+    /// Of each CPU, where that is told.
+    pub(super) fn each_pct(&self) -> impl Iterator<Item = f64> {
         let told = match self.profile {
             IdleProfile::System => &[],
             IdleProfile::PerCpu => self.cpus.as_slice(),
@@ -59,16 +59,6 @@ impl Idleness {
             let _ = writeln!(out, "  percpu: {}", each.join(", "));
         }
         out
-    }
-
-    pub(super) fn json(&self) -> (String, Json) {
-        let each = self.each_pct().enumerate();
-        let each = each.map(|(number, pct)| pair(&format!("cpu-{number}"), Json::Real(pct)));
-        let system = pair("system", Json::Real(self.system_pct()));
-        pair(
-            "cpu_idleness",
-            Json::Object([system].into_iter().chain(each).collect()),
-        )
     }
 }
 

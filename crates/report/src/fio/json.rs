@@ -78,7 +78,7 @@ pub(super) fn report(
     if shows_disks && !used.is_empty() {
         top.push(pair("disk_util", Json::List(used)));
     }
-    top.extend(heading.idleness.map(Idleness::json));
+    top.extend(heading.idleness.map(idleness));
     let scheduled: Vec<&Entry> = entries
         .iter()
         .filter(|one| one.arrivals.is_scheduled)
@@ -187,7 +187,7 @@ fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
-pub(super) fn pair(key: &str, value: Json) -> (String, Json) {
+fn pair(key: &str, value: Json) -> (String, Json) {
     (key.to_owned(), value)
 }
 
@@ -368,6 +368,14 @@ fn latency(figures: &LatencyFigures, kind: Kind, settings: &Settings, bins: Bins
         }
     }
     Json::Object(pairs)
+}
+
+fn idleness(idleness: &Idleness) -> (String, Json) {
+    let each = idleness.each_pct().enumerate();
+    let each = each.map(|(number, pct)| pair(&format!("cpu-{number}"), Json::Real(pct)));
+    let system = pair("system", Json::Real(idleness.system_pct()));
+    let all = [system].into_iter().chain(each).collect();
+    pair("cpu_idleness", Json::Object(all))
 }
 
 fn moments_of(latency: &Latency) -> Vec<(String, Json)> {

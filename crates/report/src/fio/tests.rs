@@ -722,7 +722,7 @@ fn windows_shorter_than_an_interval_are_folded_from_operations() {
         submission_ns: Some(100),
         completion_ns: service_ns - 100,
     };
-    // Two workers, each in its own order, and one operation of the warm-up, behind which times begin.
+    // Two workers, each in its own order, and one operation of the warm-up, with whose end times begin.
     let first = [
         row(900_000, 7_000, Operation::Read),
         row(3_500_000, 1_001, Operation::Read),

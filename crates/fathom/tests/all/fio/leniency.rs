@@ -135,7 +135,7 @@ fn a_blank_beside_a_number_is_told_of_and_one_before_a_word_is_a_remark() {
 }
 
 #[test]
-fn a_comment_behind_a_number_is_dropped() {
+fn a_comment_after_a_number_is_dropped() {
     let lab = Lab::new();
     for line in [
         "size=512k // half of it",

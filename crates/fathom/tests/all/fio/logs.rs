@@ -201,7 +201,7 @@ fn samples_are_of_the_time_of_a_clone_whatever_is_switched_off() {
             let read = &told["jobs"][job]["read"];
             assert_eq!(read["iops_samples"], samples, "{more}: {read:#}");
             assert_eq!(read["bw_samples"], samples);
-            // The piece behind its last whole window would have a tenth.
+            // The piece after its last whole window would have a tenth.
             assert!(read["iops_min"].as_u64().unwrap() > 500, "{more}: {read:#}");
         }
         let lab = Lab::new();

@@ -67,7 +67,7 @@ fn a_hard_limit_ends_a_run_before_it_begins() {
     let lab = lab(1);
     run(&lab, "sync", "ulimit -n 200;").expect(2).says(&[
         "error: run `r` needs 1280 file descriptors for its I/Os in flight and their workers, and `ulimit -n` leaves room for",
-        "raise it with `ulimit -n N`",
+        "raise it with `ulimit -n 1",
     ]);
     assert!(!lab.path("out-sync").exists());
     // Files that are written to are also claimed, which takes no further descriptors.
@@ -164,4 +164,23 @@ fn limits_of_an_ordinary_user_are_named() {
         lab.text("out-uring/report.html")
             .contains("buffers are registered")
     );
+}
+
+/// As with the original; the number that a refusal names suffices.
+#[test]
+fn one_file_needs_few_descriptors() {
+    let lab = Lab::new();
+    lab.write("data", vec![7; 1 << 20]);
+    let job = "--name=a --filename=data --size=1m --rw=read --output=o";
+    let limited = |limit: &str, more: &str| {
+        let script = format!("ulimit -n {limit}; exec {FATHOM} fio {job} {more}");
+        ended(lab.command("sh").args(["-c", &script]))
+    };
+    limited("64", "").expect(0);
+    limited("64", "--ioengine=libaio --iodepth=32").expect(0);
+    let many = "--filename=data --numjobs=20 --ioengine=psync";
+    let refused = limited("40", many).expect(2);
+    let (_, named) = refused.err.split_once("raise it with `ulimit -n ").unwrap();
+    let (enough, _) = named.split_once('`').unwrap();
+    limited(enough, many).expect(0);
 }
