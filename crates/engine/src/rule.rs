@@ -9,6 +9,8 @@ pub struct BackendChoice {
     /// Whether it takes the place of what pools ask for.
     pub overrules: bool,
     pub reason: String,
+    /// Why it is not the one that storage has by default, if the kernel refuses that.
+    pub fallback: Option<String>,
 }
 
 impl BackendChoice {
@@ -41,6 +43,7 @@ pub fn choose_backend(
         kind,
         overrules: false,
         reason: reason.to_owned(),
+        fallback: None,
     };
     if let Some(kind) = asked {
         return choice(kind, "asked for");
@@ -68,12 +71,16 @@ pub fn choose_backend(
         return choice(BackendKind::Uring, "the default for storage");
     };
     let no_ring = format!("io_uring is unavailable: {no_ring}");
-    match aio_refusal() {
-        None => choice(BackendKind::Aio, &no_ring),
-        Some(no_aio) => choice(
+    let (kind, reason) = match aio_refusal() {
+        None => (BackendKind::Aio, no_ring),
+        Some(no_aio) => (
             BackendKind::Sync,
-            &format!("{no_ring}; nor is native AIO: {no_aio}"),
+            format!("{no_ring}; nor is native AIO: {no_aio}"),
         ),
+    };
+    BackendChoice {
+        fallback: Some(reason.clone()),
+        ..choice(kind, &reason)
     }
 }
 

@@ -277,6 +277,11 @@ fn tell(looked_at: &LookedAt, ready: &mut Ready) {
     let needs = earlier.as_ref().unwrap_or(&looked_at.needs);
     (ready.backend, ready.backend_reason) = machine::backends_used(needs, choice);
     ready.workers = machine::workers_max(needs);
+    let used = |why: &&String| ready.backend_reason.contains(*why);
+    if let Some(why) = choice.fallback.as_ref().filter(used) {
+        let text = format!("{why}; `{}` is used in its place", choice.kind);
+        ready.notes.push((Severity::Note, text));
+    }
 }
 
 fn needs(order: &Order, plan: &BoundPlan, choice: &BackendChoice) -> Vec<RunNeeds> {

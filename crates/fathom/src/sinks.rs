@@ -236,8 +236,7 @@ pub fn write_reports(
     let csv = report::summary::csv(&conclusion.rows);
     let table = folder.join("summary.csv");
     let tabled = outputs.replace_own(&table, Own::Table, |out| out.write_all(csv.as_bytes()));
-    let verdict = conclusion.verdict();
-    let json = report::summary::json(&conclusion.rows, verdict.as_ref());
+    let json = conclusion.summary_json();
     let document = folder.join("summary.json");
     let told = outputs.replace_own(&document, Own::Json, |out| out.write_all(json.as_bytes()));
     paged.and(tabled).and(told)

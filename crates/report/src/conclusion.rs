@@ -15,6 +15,8 @@ pub struct Conclusion {
     hosts: Vec<String>,
     /// What the user called the result.
     labels: Vec<Label>,
+    /// What I/O was issued by, and why.
+    backend: (String, String),
     /// Where one is wanted.
     page: Option<Page>,
     /// What was marked of a run that is not over.
@@ -37,6 +39,7 @@ impl Conclusion {
     /// Takes the next event.
     pub fn on_event(&mut self, event: &Event) {
         if let Event::ExecutionStarted(started) = event {
+            self.backend = (started.backend.clone(), started.backend_reason.clone());
             let hosts = started.hosts.iter();
             self.hosts = hosts.map(|host| host.name.clone()).collect();
             self.labels.clone_from(&started.labels);
@@ -63,6 +66,12 @@ impl Conclusion {
     /// The verdict on the runs that are over; `None` where none of them measures.
     pub fn verdict(&self) -> Option<Verdict> {
         self.watch.verdict()
+    }
+
+    /// `summary.json`.
+    pub fn summary_json(&self) -> String {
+        let (backend, reason) = &self.backend;
+        crate::summary::json(&self.rows, self.verdict().as_ref(), (backend, reason))
     }
 
     /// What was varied in its runs, and what made them scale.

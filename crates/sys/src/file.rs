@@ -5,6 +5,7 @@
 pub mod at;
 mod facts;
 pub mod names;
+mod stat;
 #[cfg(test)]
 mod tests;
 

@@ -350,7 +350,7 @@ mod tests {
             assert!(section.contains(words), "{words}\n{section}");
         }
         assert!(!section.contains("6.12"), "what is alike: {section}");
-        let json = crate::summary::json(&conclusion.rows, None);
+        let json = crate::summary::json(&conclusion.rows, None, ("", ""));
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let hosts = json["runs"][0]["hosts"].as_array().unwrap();
         let names: Vec<_> = hosts.iter().map(|host| &host["host"]).collect();

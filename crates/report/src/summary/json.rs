@@ -17,9 +17,11 @@ const WORDS: [&str; 4] = ["run", "loops", "longest_gap_target", "job"];
 const LISTS: [&str; 2] = ["marks", "lower_bounds"];
 
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     fathom_summary: u32,
     verdict: Option<Told>,
+    backend: &'a str,
+    backend_reason: &'a str,
     runs: Vec<Map<String, Value>>,
 }
 
@@ -35,8 +37,8 @@ struct Told {
     doubts: Vec<&'static str>,
 }
 
-/// The same as [`super::csv`], with the verdict in front.
-pub fn json(rows: &[Row], verdict: Option<&Verdict>) -> String {
+/// The same as [`super::csv`], with the verdict in front, and with the backend and the reason for it.
+pub fn json(rows: &[Row], verdict: Option<&Verdict>, backend: (&str, &str)) -> String {
     let told = |verdict: &Verdict| Told {
         word: verdict.word.name(),
         is_believed: !verdict.word.is_doubt(),
@@ -50,6 +52,8 @@ pub fn json(rows: &[Row], verdict: Option<&Verdict>) -> String {
     let document = Document {
         fathom_summary: FORM,
         verdict: verdict.map(told),
+        backend: backend.0,
+        backend_reason: backend.1,
         runs: records(rows)
             .map(|(row, record)| run(row, record))
             .collect(),

@@ -81,7 +81,8 @@ fn what_a_sweep_varies_is_a_column() {
         })
         .collect();
     assert_eq!(ends, ["threads,read_pct,label.transport", "4,,", "8,70,12"]);
-    let told: serde_json::Value = serde_json::from_str(&json(&rows, None)).unwrap();
+    let told: serde_json::Value =
+        serde_json::from_str(&json(&rows, None, ("aio", "asked for"))).unwrap();
     let named = &told["runs"][1]["named"];
     assert_eq!(
         *named,

@@ -13,6 +13,7 @@ use rustix::io::retry_on_intr;
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use super::stat::statx;
 use super::{OpenFlags, open_bits};
 
 /// `_IOR(0x12, 128, __u64)`, linux/fs.h; since Linux 5.15.
@@ -82,12 +83,7 @@ impl Folder {
     /// # Errors
     /// What `statx(2)` says.
     pub fn facts(&self) -> io::Result<Facts> {
-        facts_of(rustix::fs::statx(
-            &self.0,
-            c"",
-            AtFlags::EMPTY_PATH,
-            mask(),
-        )?)
+        facts_of(statx(&self.0, c"", AtFlags::EMPTY_PATH, mask())?)
     }
 
     /// What has this name; of a link, the link.
@@ -95,12 +91,7 @@ impl Folder {
     /// # Errors
     /// What `statx(2)` says (ENOENT: nothing).
     pub fn look(&self, name: &CStr) -> io::Result<Facts> {
-        facts_of(rustix::fs::statx(
-            &self.0,
-            name,
-            AtFlags::SYMLINK_NOFOLLOW,
-            mask(),
-        )?)
+        facts_of(statx(&self.0, name, AtFlags::SYMLINK_NOFOLLOW, mask())?)
     }
 
     /// Opens what has this name; never a link, and waiting for nobody at the other end of a pipe.
@@ -171,7 +162,7 @@ impl Folder {
 /// # Errors
 /// What `statx(2)` says.
 pub fn facts(file: &File) -> io::Result<Facts> {
-    facts_of(rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, mask())?)
+    facts_of(statx(file, c"", AtFlags::EMPTY_PATH, mask())?)
 }
 
 /// The number that the kernel gave a disk when it came, which no other disk had since the machine started; nothing

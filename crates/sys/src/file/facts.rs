@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use super::stat;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatFs, Statx, StatxFlags};
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
 
@@ -152,7 +153,7 @@ pub fn direct_io_alignment(path: &Path) -> Option<DirectAlignment> {
 /// # Errors
 /// What `statx(2)` says.
 pub fn whole_writes(file: &File) -> io::Result<Option<WholeWrites>> {
-    let facts = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, STATX_WRITE_ATOMIC)?;
+    let facts = stat::statx(file, c"", AtFlags::EMPTY_PATH, STATX_WRITE_ATOMIC)?;
     let limits = WholeWrites {
         min: facts.stx_atomic_write_unit_min,
         max: facts.stx_atomic_write_unit_max,
@@ -430,7 +431,8 @@ fn require_block_device(file: &File) -> io::Result<()> {
 }
 
 fn statx(path: &Path, mask: StatxFlags) -> io::Result<Statx> {
-    Ok(rustix::fs::statx(CWD, path, AtFlags::empty(), mask)?)
+    let path = super::at::name(path.as_os_str())?;
+    stat::statx(CWD, &path, AtFlags::empty(), mask)
 }
 
 fn logical_block_bytes_of_device(facts: &Statx) -> Option<u32> {

@@ -20,6 +20,7 @@ mod prepare;
 mod rebuild;
 mod repeat;
 mod resume;
+mod sandbox;
 mod seeds;
 mod signals;
 mod stall;
