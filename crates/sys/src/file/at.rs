@@ -1,7 +1,7 @@
 //! Calls on a name within a folder that is held open, and on what such a call has opened. None of them follows a link in
 //! the last place: the name stands for what has it, and for nothing else.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,6 +13,7 @@ use rustix::io::retry_on_intr;
 use rustix::ioctl::{Getter, Opcode, ioctl, opcode};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+pub use super::stat::name;
 use super::stat::statx;
 use super::{OpenFlags, open_bits};
 
@@ -202,16 +203,6 @@ impl Drop for Kept {
         let given_back = unsafe { munmap(self.address.as_ptr().cast(), self.bytes) };
         debug_assert!(given_back.is_ok());
     }
-}
-
-/// A name within a folder, as the kernel takes it.
-///
-/// # Errors
-/// `InvalidInput` where it holds a zero byte.
-pub fn name(name: &OsStr) -> io::Result<std::ffi::CString> {
-    use std::os::unix::ffi::OsStrExt;
-    std::ffi::CString::new(name.as_bytes())
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a name with a zero byte"))
 }
 
 fn mask() -> StatxFlags {

@@ -431,7 +431,7 @@ fn require_block_device(file: &File) -> io::Result<()> {
 }
 
 fn statx(path: &Path, mask: StatxFlags) -> io::Result<Statx> {
-    let path = super::at::name(path.as_os_str())?;
+    let path = stat::name(path.as_os_str())?;
     stat::statx(CWD, &path, AtFlags::empty(), mask)
 }
 

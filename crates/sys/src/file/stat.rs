@@ -1,6 +1,6 @@
 //! `statx(2)`, and what takes its place where it is not there: old profiles of seccomp answer ENOSYS or EPERM.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
@@ -21,6 +21,16 @@ pub(super) fn statx(
         }
         other => Ok(other?),
     }
+}
+
+/// A name within a folder, as the kernel takes it.
+///
+/// # Errors
+/// `InvalidInput` where it holds a zero byte.
+pub fn name(name: &OsStr) -> io::Result<std::ffi::CString> {
+    use std::os::unix::ffi::OsStrExt;
+    std::ffi::CString::new(name.as_bytes())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a name with a zero byte"))
 }
 
 fn of_stat(stat: &Stat) -> Statx {
