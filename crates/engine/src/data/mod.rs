@@ -274,12 +274,15 @@ fn content(writing: &Writing<'_>, number: usize, data: &DataSpec, run: u64) -> C
         && !is_compressible
     {
         let pattern_plan = &writing.plan.plan.patterns[pattern.index()];
+        // One byte over and over is the same wherever it begins.
+        let is_even = pattern_plan.bytes.windows(2).all(|pair| pair[0] == pair[1]);
         return Content::Pattern {
             pattern: pattern.index(),
             is_marked: pattern_plan.marks == plan::PatternMarks::EachBlock,
             stays: data.check.is_none()
+                && pattern_plan.addresses.is_empty()
                 && pattern_plan.marks == plan::PatternMarks::None
-                && pattern_plan.anchor == plan::PatternAnchor::Transfer,
+                && (is_even || pattern_plan.anchor == plan::PatternAnchor::Transfer),
         };
     }
     match data.duplicates {
