@@ -63,11 +63,12 @@ impl CheckedBlocks {
     /// Whether a sample holds nothing but such blocks, or parts of them, and gaps.
     pub(super) fn explain(&self, content: &Content<'_>, offset: u64, sample: &[u8]) -> bool {
         let end = offset + sample.len() as u64;
-        let mut at = offset;
+        let (mut at, mut has_block) = (offset, false);
         while at < end {
             let rest = &sample[(at - offset) as usize..];
             if let Some(header) = Header::read(content, at) {
                 self.note(header);
+                has_block = true;
                 at = header.end();
             } else if is_blank(&rest[..rest.len().min(GAP_BYTES as usize)]) {
                 at += GAP_BYTES;
@@ -75,12 +76,14 @@ impl CheckedBlocks {
                 let Some(around) = self.around(content, offset, rest) else {
                     return false;
                 };
+                has_block = true;
                 at = around.end();
             } else {
                 return false;
             }
         }
-        true
+        // Gaps of zeros beside gaps of ones are no gaps.
+        has_block
     }
 
     fn note(&self, header: Header) {

@@ -330,10 +330,11 @@ fn is_full_of(block: &[u8], model: &[u8; BLOCK_BYTES as usize]) -> bool {
 }
 
 /// Whether a block is what the engine writes: its mark stands at the start, or, of transfers of a sector, at the start of
-/// each sector that is not blank.
+/// each sector that is not blank. Sectors of zeros beside sectors of ones are a bitmap of somebody, and no blank block.
 pub(super) fn is_marked(block: &[u8]) -> bool {
-    block.starts_with(&DATA_MARK)
-        || block
-            .chunks(SECTOR_BYTES as usize)
-            .all(|sector| sector.starts_with(&DATA_MARK) || is_blank(sector))
+    let mut sectors = block.chunks(SECTOR_BYTES as usize);
+    let has_mark = |sector: &[u8]| sector.starts_with(&DATA_MARK);
+    has_mark(block)
+        || (sectors.clone().any(has_mark)
+            && sectors.all(|sector| has_mark(sector) || is_blank(sector)))
 }

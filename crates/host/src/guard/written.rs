@@ -428,14 +428,21 @@ impl Known {
         let low = offset.saturating_add(self.offset);
         let first = low / BLOCK_BYTES * BLOCK_BYTES;
         let (before, behind) = data.split_at(data.len().min((first + BLOCK_BYTES - low) as usize));
-        let is_one = |start: u64, piece: &[u8]| {
+        let has_mark = |start: u64| {
             let place = match start.checked_sub(self.offset) {
                 Some(inside) => Place::Inside(inside),
                 None => Place::Before(start),
             };
-            is_blank(piece) || starts_with(place, &DATA_MARK)
+            starts_with(place, &DATA_MARK)
         };
-        is_one(first, before) && is_one(first + BLOCK_BYTES, behind)
+        // Two pieces that are blank in different ways are no blank block.
+        match (is_blank(before), is_blank(behind)) {
+            (true, true) => false,
+            (is_before_blank, is_behind_blank) => {
+                (is_before_blank || has_mark(first))
+                    && (is_behind_blank || has_mark(first + BLOCK_BYTES))
+            }
+        }
     }
 
     /// The same for a stretch of the target that begins `by` bytes further on.

@@ -27,6 +27,23 @@ fn create(path: &Path, bytes: u64) -> Request {
     }
 }
 
+/// Bits of somebody: a bitmap has sectors of zeros and of ones.
+#[test]
+fn zeros_beside_ones_are_not_empty() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, step) in [("sectors", 512), ("bytes", 1), ("quarters", 1024)] {
+        let mut bits = vec![0; 64 << 10];
+        for part in bits.chunks_mut(2 * step) {
+            part[..step].fill(0xff);
+        }
+        let path = file_with(directory.path(), name, &bits);
+        assert!(
+            !is_granted(&write_to_file(&path), &Overwrite::default()),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn blank_and_own_files_pass_without_asking() {
     let directory = tempfile::tempdir().unwrap();
