@@ -44,7 +44,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use door::{Grant, ObjectId};
-use plan::{Access, FoundKind, TargetId, TargetKind};
+use plan::{Access, Bytes, FoundKind, TargetId, TargetKind};
 
 pub use content::DATA_MARK;
 pub use examine::{examine, examine_through};
@@ -89,6 +89,8 @@ pub struct Examination {
     /// What the door knows it by; nothing for what cannot be a target.
     pub object: Option<ObjectId>,
     pub findings: Vec<Finding>,
+    /// Its size; `None` if its content was not looked at.
+    pub bytes: Option<u64>,
     /// What earlier executions have written here, by a record that still matches.
     pub recorded: written::Known,
     /// Words of `--overwrite` that name this target, the one to advise first.
@@ -207,6 +209,8 @@ pub struct Refusal {
     pub path: PathBuf,
     /// Everything found, not only the first.
     pub findings: Vec<Finding>,
+    /// Its size, if that is known.
+    pub bytes: Option<u64>,
     /// The word to give with `--overwrite`; nothing where no word helps.
     pub word: Option<String>,
 }
@@ -268,6 +272,7 @@ impl Examination {
             target: self.request.target,
             path: self.request.path.clone(),
             findings: self.findings.clone(),
+            bytes: self.bytes,
             word: is_overridable
                 .then(|| self.words.first().cloned())
                 .flatten(),
@@ -354,7 +359,8 @@ impl Refused {
         );
         for refusal in &self.refusals {
             let path = one_line(&refusal.path.display().to_string());
-            text.push_str(&format!("\n# {path}\n"));
+            let size = refusal.bytes.map(|bytes| format!(", {}", Bytes(bytes)));
+            text.push_str(&format!("\n# {path}{}\n", size.unwrap_or_default()));
             for finding in &refusal.findings {
                 text.push_str(&format!("#   {}\n", one_line(&finding.to_string())));
             }

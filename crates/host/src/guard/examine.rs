@@ -325,6 +325,7 @@ fn blank(request: &Request, real_path: PathBuf, found: FoundKind) -> Examination
         identity: None,
         object: None,
         findings: Vec::new(),
+        bytes: None,
         recorded: Known::default(),
         words,
         ids: Vec::new(),
@@ -477,6 +478,7 @@ fn partitions_within(device: &BlockDevice, bytes: u64) -> Vec<(String, u64, u64)
 impl Inside {
     /// Adds what the content says.
     fn look(&self, file: &File, budget: &Budget, examination: &mut Examination) {
+        examination.bytes = Some(self.bytes);
         let behind = self.behind.as_ref();
         let map = behind.and_then(|behind| behind.data_map(file, self.bytes));
         let content = Content::new(file, self.bytes).mapped(map);

@@ -117,15 +117,21 @@ fn parse(text: &str) -> Vec<String> {
             .find(|(name, value)| *name == key && !value.is_empty())
             .map(|(_, value)| value)
     };
+    let named = |kind: String, uuid: &str, label: &str| {
+        let uuid = value(uuid).map(|uuid| format!(", UUID {uuid}"));
+        let label = value(label).map(|label| format!(", label `{label}`"));
+        kind + &uuid.unwrap_or_default() + &label.unwrap_or_default()
+    };
     let mut types = Vec::new();
     if let Some(kind) = value("TYPE") {
-        types.push(match value("USAGE") {
+        let kind = match value("USAGE") {
             Some(usage) => format!("{kind} ({usage})"),
             None => kind.to_owned(),
-        });
+        };
+        types.push(named(kind, "UUID", "LABEL"));
     }
     if let Some(kind) = value("PTTYPE") {
-        types.push(format!("{kind} (partition table)"));
+        types.push(named(format!("{kind} (partition table)"), "PTUUID", ""));
     }
     types
 }
@@ -136,8 +142,12 @@ mod tests {
 
     #[test]
     fn types_are_taken_and_the_rest_left() {
-        let text = "DEVNAME=/dev/x\nLABEL=TYPE\\=no\nTYPE=ext4\nUSAGE=filesystem\nPTTYPE=dos\n";
-        assert_eq!(parse(text), ["ext4 (filesystem)", "dos (partition table)"]);
+        let text = "DEVNAME=/dev/x\nLABEL=TYPE\\=no\nUUID=12-34\nTYPE=ext4\nUSAGE=filesystem\nPTUUID=56\nPTTYPE=dos\n";
+        let expected = [
+            "ext4 (filesystem), UUID 12-34, label `TYPE\\=no`",
+            "dos (partition table), UUID 56",
+        ];
+        assert_eq!(parse(text), expected);
         assert!(parse("DEVNAME=/dev/x\nPART_ENTRY_TYPE=0x83\n").is_empty());
     }
 

@@ -40,7 +40,10 @@ fn the_list_that_a_refusal_writes_frees_what_can_be_freed() {
     fs::write(&held, "something of value").unwrap();
     let requests = [write_to_file(&held)];
     let list = directory.path().join("list");
-    fs::write(&list, refused(&requests, &words(&[])).overwrite_file()).unwrap();
+    let text = refused(&requests, &words(&[])).overwrite_file();
+    // What it is stands beside its word.
+    assert!(text.contains("held data, 18 B\n"), "{text}");
+    fs::write(&list, text).unwrap();
     let overwrite = Overwrite::from_arguments(&[format!("@{}", list.display())]).unwrap();
     assert_eq!(overwrite.words, [held.to_str().unwrap()]);
     assert!(is_granted(&requests[0], &overwrite));
@@ -53,6 +56,7 @@ fn what_no_word_frees_is_a_comment_in_the_list() {
             target: TargetId(0),
             path: PathBuf::from("/dev/sda\n/dev/sdb"),
             findings: vec![Finding::ReadOnly],
+            bytes: None,
             word: None,
         }],
         no_space: Vec::new(),
