@@ -75,8 +75,9 @@ struct Group {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Looks {
     All,
-    /// The first bytes of each sector, where data of no duplicates differ. Writing a stamp has just
-    /// brought them near; all the others of a large transfer would have to be fetched from memory.
+    /// The first bytes of each sector, where data of no duplicates differ, and a pattern of one phase from the same of
+    /// another. Writing a stamp has just brought them near; all the others of a large transfer would have to be fetched from
+    /// memory.
     SectorHeads,
 }
 
@@ -162,7 +163,8 @@ impl Group {
             block,
             by_target: pool.is_some_and(|pool| !pool.across_targets),
             looks: match (data.duplicates, data.pattern) {
-                (None, None) => Looks::SectorHeads,
+                (None, Some(_)) if data.compression_ratio > 1.0 => Looks::All,
+                (None, _) => Looks::SectorHeads,
                 _ => Looks::All,
             },
             class_mask: (1 << classes(PLACES_BITS - 1).max(CLASSES_BITS_MIN)) - 1,
