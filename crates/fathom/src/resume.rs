@@ -1,6 +1,6 @@
 //! `--resume`: an execution that was interrupted goes on at its first run that is not finished, in
 //! its own result file. Read [`Earlier`] first.
-use crate::results::result_file;
+use crate::results::{is_missing, result_file};
 use crate::sinks::Sinks;
 use conduct::Done;
 use measure::{Event, ExecutionStarted, FinishReason, Remark, RunFold, RunTotals};
@@ -31,6 +31,12 @@ impl Earlier {
     /// # Errors
     /// In words, when there is none, or none that can go on.
     pub fn read(given: &Path) -> Result<Self, String> {
+        if is_missing(given) {
+            let shown = given.display();
+            return Err(format!(
+                "`{shown}` does not exist, so there is nothing to resume; leave out `--resume` to begin (`-o {shown}`)"
+            ));
+        }
         let path = result_file(given)?;
         if path.file_name().is_none_or(|name| name != "result.fathom") {
             return Err(format!(
