@@ -89,6 +89,7 @@ fn complete_plan(launch: &mut Launch) -> Result<(), Exit> {
 /// Everything that may refuse, the execution that goes on included.
 fn begin(launch: &mut Launch) -> Result<Begun, Exit> {
     let earlier = earlier(launch)?;
+    check_targets(launch)?;
     let clock = Clock::calibrate();
     let bound = earlier
         .as_ref()
@@ -107,6 +108,17 @@ fn begin(launch: &mut Launch) -> Result<Begun, Exit> {
         earlier,
         clock,
     })
+}
+
+/// Refuses targets in the directory for results. A result that is resumed has the job that made it.
+fn check_targets(launch: &Launch) -> Result<(), Exit> {
+    let folder = launch.folder.as_deref();
+    let Some(folder) = folder.filter(|_| launch.common.resume.is_none()) else {
+        return Ok(());
+    };
+    let option = launch.face.folder_option();
+    outputs::check_targets_outside(&launch.plan, folder, option)
+        .map_err(|message| fail(Exit::Usage, &message))
 }
 
 fn carry_out(launch: &Launch, begun: Begun) -> Exit {
