@@ -240,7 +240,10 @@ impl<'a> Content<'a> {
         let mut done = 0;
         while done < buffer.len() {
             let at = self.start + offset + done as u64;
-            match self.read_once(&mut buffer[done..], at) {
+            let read = self.read_once(&mut buffer[done..], at);
+            // An examination is many reads, and slow storage is no storage that hangs.
+            door::waiting::answered();
+            match read {
                 Ok(0) => break,
                 Ok(more) => done += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -279,6 +282,7 @@ impl<'a> Content<'a> {
                 Ok(hole) if hole > data => hole.min(end),
                 _ => end,
             };
+            door::waiting::answered();
             areas.push((data - self.start, hole - self.start));
             bytes += hole - data;
             at = hole;
