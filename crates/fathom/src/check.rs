@@ -8,7 +8,7 @@ use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
 use crate::seed::Seeds;
 use crate::standing::{self, Passed};
-use crate::{hosts, lints, machine, plan_file, refusals, render};
+use crate::{hosts, lints, machine, plan_file, refusals, render, stop};
 use engine::WorkerRule;
 use host::Storage;
 use host::guard::{Finding, Overwrite, Refusal, Refused};
@@ -148,6 +148,9 @@ struct Around {
 }
 
 pub fn main(options: &CheckOptions) -> Exit {
+    if let Err(error) = stop::watch_check() {
+        return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
+    }
     let read = read(options);
     let (mut reading, lints) = match read {
         Ok(read) => read,
