@@ -8,7 +8,7 @@ use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
 use crate::seed::Seeds;
 use crate::standing::{self, Passed};
-use crate::{hosts, lints, machine, plan_file, refusals, render};
+use crate::{hosts, lints, machine, plan_file, refusals, render, stop};
 use engine::WorkerRule;
 use host::Storage;
 use host::guard::{Finding, Overwrite, Refusal, Refused};
@@ -148,6 +148,9 @@ struct Around {
 }
 
 pub fn main(options: &CheckOptions) -> Exit {
+    if let Err(error) = stop::watch_check() {
+        return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
+    }
     let read = read(options);
     let (mut reading, lints) = match read {
         Ok(read) => read,
@@ -178,7 +181,7 @@ pub fn main(options: &CheckOptions) -> Exit {
     };
     let looked = match (told, plan) {
         (Some(told), _) => Ok(told),
-        (None, Some(plan)) => look(plan, &options.output, (reading.language(), &lints)),
+        (None, Some(plan)) => look(plan, &options.output, (&reading, &lints)),
         (None, None) => Ok(Looked::default()),
     };
     let looked = match looked {
@@ -254,6 +257,8 @@ impl Looked {
 fn connect(options: &CheckOptions, plan: &Plan, reading: &Reading) -> Result<(Exit, Looked), Exit> {
     let failed = |exit: Exit, message: String| fail(exit, &message);
     let sources = &reading.sources;
+    outputs::check_targets_outside(plan, &options.output, "-o")
+        .map_err(|message| failed(Exit::Usage, message))?;
     let common = Common {
         fleet: options.fleet.clone(),
         lints: options.lints.clone(),
@@ -326,18 +331,41 @@ fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
     all
 }
 
-fn look(plan: Plan, output: &Path, lints: (Language, &LintSelection)) -> Result<Looked, String> {
+fn look(
+    plan: Plan,
+    output: &Path,
+    (reading, lints): (&Reading, &LintSelection),
+) -> Result<Looked, String> {
     let storage = Storage::real();
     let found = facts_here(&plan, &storage);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
-    match machine::bind_to(plan, &facts) {
-        Err(diagnostics) => Ok(Looked {
-            diagnostics,
-            stand_ins,
-            ..Looked::default()
-        }),
-        Ok(bound) => look_at_bound(bound, stand_ins, output, (lints, &storage)),
+    let inside = outputs::check_targets_outside(&plan, output, "-o").err();
+    let bound = match (machine::bind_to(plan, &facts), inside) {
+        (Ok(bound), None) => bound,
+        // The guard would ask for the directory that results would make.
+        (bound, inside) => {
+            let inside = inside.map(refused_output);
+            return Ok(Looked {
+                diagnostics: bound.err().into_iter().flatten().chain(inside).collect(),
+                stand_ins,
+                ..Looked::default()
+            });
+        }
+    };
+    let lints = (reading.language(), lints);
+    let mut looked = look_at_bound(bound, stand_ins, output, (lints, &storage))?;
+    if let Some(bound) = &looked.plan {
+        let inputs = outputs::inputs(&reading.sources, &[]);
+        let outputs = Outputs::in_folder(&bound.plan, output, inputs);
+        let refused = outputs::check_folder(&outputs, output).err();
+        looked.diagnostics.extend(refused.map(refused_output));
     }
+    Ok(looked)
+}
+
+/// What a run would refuse of its output directory.
+fn refused_output(message: String) -> Diagnostic {
+    Diagnostic::error("fathom-0002", message)
 }
 
 /// Facts of the targets that this host reaches; those of others are not here.

@@ -16,6 +16,7 @@ const POINT_PCT_MAX: f64 = 1000.0;
 /// What was asked, as numbers.
 #[derive(Debug)]
 struct Asked {
+    seeds: Seeds,
     on: OneTarget,
     threads: Vec<u32>,
     points_pct: Vec<f64>,
@@ -46,6 +47,7 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
 }
 
 fn asked(options: &CurveOptions) -> Result<Asked, String> {
+    let seeds = Seeds::of_execution(&options.common)?;
     let on = OneTarget::of(&options.on)?;
     let list = |name: &str, text: &str| -> Result<Vec<f64>, String> {
         let number = |part: &str| {
@@ -81,6 +83,7 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
         ));
     }
     Ok(Asked {
+        seeds,
         on,
         threads: threads.iter().map(|threads| *threads as u32).collect(),
         points_pct,
@@ -105,7 +108,7 @@ fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
             points_pct: asked.points_pct.clone(),
             stop: None,
         }],
-        seed: Seeds::of_execution(&options.common).draws,
+        seed: asked.seeds.draws,
         ..asked.on.plan(asked.threads[0], runs)
     }
 }

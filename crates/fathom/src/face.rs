@@ -95,6 +95,11 @@ pub trait Face {
         Exit::Failed
     }
 
+    /// The option that names the directory for results.
+    fn folder_option(&self) -> &'static str {
+        "-o"
+    }
+
     /// The code where nothing but rights on targets are missing, and nothing was begun.
     fn exit_without_rights(&self) -> Exit {
         Exit::Usage

@@ -25,9 +25,9 @@ pub fn main(options: &FailoverOptions, arguments: &[String]) -> Exit {
     };
     errln!("note: {}", asked.slots_text(options));
     let mut common = options.common.clone();
-    common.at = asked.at;
+    common.at.clone_from(&asked.at);
     launch(Launch {
-        plan: plan(options, &asked.on, asked.slots, asked.length),
+        plan: plan(options, &asked),
         sources: SourceMap::default(),
         arguments: arguments.to_vec(),
         folder: Some(common.output.clone()),
@@ -38,6 +38,7 @@ pub fn main(options: &FailoverOptions, arguments: &[String]) -> Exit {
 }
 
 struct Asked {
+    seeds: Seeds,
     on: OneTarget,
     slots: u32,
     length: Duration,
@@ -46,6 +47,7 @@ struct Asked {
 
 impl Asked {
     fn of(options: &FailoverOptions) -> Result<Self, String> {
+        let seeds = Seeds::of_execution(&options.common)?;
         let on = OneTarget::of(&options.on)?;
         let is_here = options.common.fleet.hosts.is_none();
         if let Some(message) = on.missing().filter(|_| is_here) {
@@ -65,6 +67,7 @@ impl Asked {
         }
         let wanted = CATCH_UP * options.rate * options.stall.as_secs_f64();
         Ok(Self {
+            seeds,
             on,
             slots: wanted.ceil().clamp(1.0, SLOTS_MAX) as u32,
             length: options.length,
@@ -101,8 +104,8 @@ fn repeated(options: &FailoverOptions) -> Result<Vec<At>, String> {
     Ok((0..cycles).flat_map(cycle).collect())
 }
 
-fn plan(options: &FailoverOptions, on: &OneTarget, slots: u32, length: Duration) -> Plan {
-    let mut timing = timing(Duration::ZERO, Window::For(nanos(length)));
+fn plan(options: &FailoverOptions, asked: &Asked) -> Plan {
+    let mut timing = timing(Duration::ZERO, Window::For(nanos(asked.length)));
     timing.interval = INTERVAL;
     let load = Load::Rate {
         per_second: options.rate,
@@ -112,7 +115,7 @@ fn plan(options: &FailoverOptions, on: &OneTarget, slots: u32, length: Duration)
     run.stop.errors = ErrorBudget::Unlimited;
     run.labels.push(Label::new(Label::FAILOVER, "yes"));
     Plan {
-        seed: Seeds::of_execution(&options.common).draws,
-        ..on.plan(slots, vec![fill_run(), run])
+        seed: asked.seeds.draws,
+        ..asked.on.plan(asked.slots, vec![fill_run(), run])
     }
 }

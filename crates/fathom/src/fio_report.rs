@@ -53,6 +53,10 @@ impl Face for FioStyle {
         false
     }
 
+    fn folder_option(&self) -> &'static str {
+        "--result"
+    }
+
     /// A job says itself which failures it bears; another one has ended its stream.
     /// As fio, for which it is a job that failed.
     fn exit_without_rights(&self) -> Exit {

@@ -89,6 +89,7 @@ fn complete_plan(launch: &mut Launch) -> Result<(), Exit> {
 /// Everything that may refuse, the execution that goes on included.
 fn begin(launch: &mut Launch) -> Result<Begun, Exit> {
     let earlier = earlier(launch)?;
+    check_targets(launch)?;
     let clock = Clock::calibrate();
     let bound = earlier
         .as_ref()
@@ -98,7 +99,7 @@ fn begin(launch: &mut Launch) -> Result<Begun, Exit> {
     if let Some(earlier) = &earlier {
         let differences = earlier.machine_differences(&settled.plan, &started);
         if !differences.is_empty() {
-            return Err(refuse_to_go_on(launch, &differences));
+            return Err(refuse_to_go_on(launch, earlier, &differences));
         }
     }
     Ok(Begun {
@@ -107,6 +108,17 @@ fn begin(launch: &mut Launch) -> Result<Begun, Exit> {
         earlier,
         clock,
     })
+}
+
+/// Refuses targets in the directory for results. A result that is resumed has the job that made it.
+fn check_targets(launch: &Launch) -> Result<(), Exit> {
+    let folder = launch.folder.as_deref();
+    let Some(folder) = folder.filter(|_| launch.common.resume.is_none()) else {
+        return Ok(());
+    };
+    let option = launch.face.folder_option();
+    outputs::check_targets_outside(&launch.plan, folder, option)
+        .map_err(|message| fail(Exit::Usage, &message))
 }
 
 fn carry_out(launch: &Launch, begun: Begun) -> Exit {
@@ -263,16 +275,9 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
         return Ok(None);
     };
     let earlier = Earlier::read(result).map_err(|message| fail(Exit::Usage, &message))?;
-    if earlier.is_over() {
-        errln!(
-            "note: every run of `{}` is finished; there is nothing to resume",
-            result.display()
-        );
-        return Err(Exit::Fine);
-    }
     let differences = earlier.plan_differences(&launch.plan);
     if !differences.is_empty() {
-        return Err(refuse_to_go_on(launch, &differences));
+        return Err(refuse_to_go_on(launch, &earlier, &differences));
     }
     let folder = earlier.folder();
     let given = launch.folder.as_deref();
@@ -285,6 +290,13 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
             output.display()
         );
         return Err(fail(Exit::Usage, &message));
+    }
+    if earlier.is_over() {
+        errln!(
+            "note: every run of `{}` is finished; there is nothing to resume",
+            result.display()
+        );
+        return Err(Exit::Fine);
     }
     launch.folder = Some(folder);
     if launch.common.label.is_empty() {
@@ -310,16 +322,21 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
     absolute(one).is_some_and(|path| absolute(other) == Some(path))
 }
 
-fn refuse_to_go_on(launch: &Launch, differences: &[String]) -> Exit {
+fn refuse_to_go_on(launch: &Launch, earlier: &Earlier, differences: &[String]) -> Exit {
     let result = launch.common.resume.as_deref().unwrap_or(Path::new(""));
     errln!("error: `{}` was made by another job:", result.display());
     for difference in differences {
         errln!("  - {difference}");
     }
-    errln!(
-        "  help: `fathom run --resume {}` takes the job from the result itself; a changed job needs a result of its own (-o)",
-        quoted(&result.display().to_string())
-    );
+    match earlier.is_over() {
+        true => errln!(
+            "  help: every run of it is finished; leave out `--resume`, and use `-o` with another folder"
+        ),
+        false => errln!(
+            "  help: `fathom run --resume {}` takes the job from the result itself; a changed job needs a result of its own (-o)",
+            quoted(&result.display().to_string())
+        ),
+    }
     Exit::Usage
 }
 

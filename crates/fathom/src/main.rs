@@ -137,7 +137,8 @@ fn carry_out() -> ExitCode {
     printing::end(exit).into()
 }
 
-/// Whether the program may reach storage for long: what only looks at files ends with a signal as any program does.
+/// Whether the program may reach storage for long. A check, which looks at storage, watches for signals by itself; what only
+/// looks at files ends with a signal as any program does.
 fn carries_out(name: &str, verb: Option<&str>) -> bool {
     let verbs = [
         "run", "scale", "curve", "failover", "prefill", "vdbench", "fio",

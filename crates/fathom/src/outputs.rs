@@ -8,7 +8,7 @@ mod identity;
 mod place;
 
 use host::text_file::read_head;
-use identity::{Identity, Targets};
+use identity::{Identity, Targets, resolved_as_far};
 use plan::{Plan, SourceMap};
 use report::{Opener, Opening};
 use std::fs::{File, TryLockError};
@@ -72,12 +72,56 @@ pub enum Own {
     Marks,
 }
 
+/// What every execution that keeps a result writes.
+const OWN_NAMES: [(&str, Own); 5] = [
+    ("report.html", Own::Page),
+    ("summary.csv", Own::Table),
+    ("summary.json", Own::Json),
+    ("result.fathom", Own::Result),
+    ("marks", Own::Marks),
+];
+
 impl Outputs {
     /// For an execution that may write to these targets, and was read from these texts.
     pub fn beside<'a>(plan: &Plan, inputs: impl Iterator<Item = &'a Path>) -> Self {
         let targets = plan.targets.iter().filter(|target| target.is_real());
-        let targets = Targets::of(targets.map(|target| target.path.as_path()));
-        let targets = targets.and_inputs(inputs);
+        Self::of_targets(targets.map(|target| target.path.as_path()), inputs)
+    }
+
+    /// For a look at one directory for results. Of the targets, which may be a million, those are known that could be this
+    /// directory or one of the files that [`check_folder`] looks at.
+    pub fn in_folder<'a>(
+        plan: &Plan,
+        folder: &Path,
+        inputs: impl Iterator<Item = &'a Path>,
+    ) -> Self {
+        let looked_at = OWN_NAMES.map(|(name, _)| folder.join(name));
+        let looked_at = || looked_at.iter().map(PathBuf::as_path).chain([folder]);
+        let names: Vec<_> = looked_at().map(Path::file_name).collect();
+        let there = looked_at().filter_map(|path| std::fs::metadata(path).ok());
+        let there: Vec<Identity> = there.map(|found| Identity::of(&found)).collect();
+        let could_be_there = |path: &Path| {
+            let found = door::waiting::on(path, || std::fs::metadata(path));
+            found.is_ok_and(|found| match Identity::of(&found) {
+                identity @ Identity::File { .. } => there.contains(&identity),
+                // A file may be the storage of a device.
+                _ => true,
+            })
+        };
+        let real = plan.targets.iter().filter(|target| {
+            target.is_real()
+                && !plan.is_elsewhere(target)
+                && (names.contains(&target.path.file_name())
+                    || !there.is_empty() && could_be_there(&target.path))
+        });
+        Self::of_targets(real.map(|target| target.path.as_path()), inputs)
+    }
+
+    fn of_targets<'a, 'b>(
+        targets: impl Iterator<Item = &'b Path>,
+        inputs: impl Iterator<Item = &'a Path>,
+    ) -> Self {
+        let targets = Targets::of(targets).and_inputs(inputs);
         Self(Arc::new(Shared {
             targets: Mutex::new(targets),
             failure: OnceLock::new(),
@@ -233,16 +277,44 @@ pub fn is_held(folder: &Path) -> bool {
 /// The reason, in words with the path and the way out.
 pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
     check_place(folder)?;
-    let own = [
-        ("report.html", Own::Page),
-        ("summary.csv", Own::Table),
-        ("summary.json", Own::Json),
-        ("result.fathom", Own::Result),
-        ("marks", Own::Marks),
-    ];
     outputs.check_place(folder)?;
-    own.into_iter()
+    OWN_NAMES
+        .into_iter()
         .try_for_each(|(name, own)| outputs.check_own(&folder.join(name), own))
+}
+
+/// Refuses targets of this machine in the directory for results, which is removed or moved as a whole and may be made by the
+/// run itself. `option` names another.
+///
+/// The current directory and those above it are no such directory: whoever names it wants results beside the targets, as
+/// fio and Vdbench write them, and a lint warns.
+///
+/// # Errors
+/// The reason, in words with the path and the way out.
+pub fn check_targets_outside(plan: &Plan, folder: &Path, option: &str) -> Result<(), String> {
+    let resolved = resolved_as_far(folder);
+    let current = std::env::current_dir().and_then(std::fs::canonicalize);
+    if current.is_ok_and(|current| current.starts_with(&resolved)) {
+        return Ok(());
+    }
+    // Many targets have one directory.
+    let mut outside: Option<&Path> = None;
+    for target in &plan.targets {
+        let beside = target.path.parent();
+        if !target.is_real() || beside == outside || plan.is_elsewhere(target) {
+            continue;
+        }
+        let directory = door::waiting::on(&target.path, || directory_of(&target.path));
+        if directory.is_some_and(|directory| directory.starts_with(&resolved)) {
+            return Err(format!(
+                "target `{}` lies in the output folder `{}`; choose another folder ({option})",
+                target.path.display(),
+                folder.display()
+            ));
+        }
+        outside = beside;
+    }
+    Ok(())
 }
 
 /// Refuses targets among the pages of the old layout, whose names follow from the job.
@@ -250,12 +322,9 @@ pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
 /// # Errors
 /// The reason, in words with the path and the way out.
 pub fn check_pages(plan: &Plan, folder: &Path) -> Result<(), String> {
-    let folder = std::fs::canonicalize(folder).ok();
+    let folder = Some(resolved_as_far(folder));
     let is_page = |path: &&Path| {
-        let beside = path
-            .parent()
-            .and_then(|parent| std::fs::canonicalize(parent).ok());
-        beside.is_some() && beside == folder && path.extension().is_some_and(|end| end == "html")
+        path.extension().is_some_and(|end| end == "html") && directory_of(path) == folder
     };
     let targets = plan.targets.iter().filter(|target| target.is_real());
     match targets.map(|target| target.path.as_path()).find(is_page) {
@@ -265,6 +334,12 @@ pub fn check_pages(plan: &Plan, folder: &Path) -> Result<(), String> {
             path.display()
         )),
     }
+}
+
+/// The directory of a file, resolved. That of `t` is written as `""`.
+fn directory_of(path: &Path) -> Option<PathBuf> {
+    let beside = path.parent()?;
+    Some(resolved_as_far(&Path::new(".").join(beside)))
 }
 
 impl Own {

@@ -28,8 +28,10 @@ pub fn result_file(given: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// Whether nothing is there.
+///
 /// What is there and cannot be looked at is for the reader to refuse.
-fn is_missing(path: &Path) -> bool {
+pub fn is_missing(path: &Path) -> bool {
     match path.try_exists() {
         Ok(exists) => !exists,
         Err(error) => error.kind() == ErrorKind::NotADirectory,

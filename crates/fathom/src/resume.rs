@@ -1,6 +1,6 @@
 //! `--resume`: an execution that was interrupted goes on at its first run that is not finished, in
 //! its own result file. Read [`Earlier`] first.
-use crate::results::result_file;
+use crate::results::{self, is_missing, result_file};
 use crate::sinks::Sinks;
 use conduct::Done;
 use measure::{Event, ExecutionStarted, FinishReason, Remark, RunFold, RunTotals};
@@ -31,13 +31,7 @@ impl Earlier {
     /// # Errors
     /// In words, when there is none, or none that can go on.
     pub fn read(given: &Path) -> Result<Self, String> {
-        let path = result_file(given)?;
-        if path.file_name().is_none_or(|name| name != "result.fathom") {
-            return Err(format!(
-                "`{}`: only a file named result.fathom goes on; copy it under this name to a folder of its own",
-                path.display()
-            ));
-        }
+        let path = resumable_file(given)?;
         let reader = Reader::open(&path).map_err(|error| error.to_string())?;
         let mut events = reader.events();
         let first = events.next().transpose().map_err(|e| e.to_string())?;
@@ -244,6 +238,24 @@ impl Earlier {
             code: "resumed".to_owned(),
             message,
         })
+    }
+}
+
+/// The result file that is meant, under the name that it needs.
+fn resumable_file(given: &Path) -> Result<PathBuf, String> {
+    if is_missing(given) {
+        let shown = given.display();
+        return Err(format!(
+            "`{shown}` does not exist, so there is nothing to resume; leave out `--resume` to begin (`-o {shown}`)"
+        ));
+    }
+    let path = result_file(given)?;
+    match path.file_name().is_some_and(|name| name == results::NAME) {
+        true => Ok(path),
+        false => Err(format!(
+            "`{}`: only a file named result.fathom goes on; copy it under this name to a folder of its own",
+            path.display()
+        )),
     }
 }
 

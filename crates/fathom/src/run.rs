@@ -50,7 +50,8 @@ pub fn read(
     telling: Telling,
 ) -> Result<Launch, Exit> {
     let refused = |message: String| fail(Exit::Usage, &message);
-    let seeds = Seeds::of_execution(&options.common);
+    // Told before anything is said of the job.
+    let seeds = Seeds::of_execution(&options.common).map_err(refused)?;
     let reading = lints::selection(&options.common.lints.words).and_then(|lints| {
         let mut line = options.times.command_line(lints);
         line.reaches_no_storage = options.common.reaches_no_storage();

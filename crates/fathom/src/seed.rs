@@ -25,15 +25,17 @@ impl Seeds {
         }
     }
 
-    /// Draws that no other execution has, unless a seed is given, or an execution goes on. A result that cannot be read
-    /// is reported by whoever goes on with it.
-    pub fn of_execution(common: &Common) -> Self {
-        let earlier = common.resume.as_deref().map(Earlier::read);
-        let earlier = earlier.and_then(Result::ok).map(|one| one.started.seed);
-        Self {
+    /// Draws that no other execution has, unless a seed is given, or an execution is resumed.
+    ///
+    /// # Errors
+    /// In words, when there is no result that can be resumed.
+    pub fn of_execution(common: &Common) -> Result<Self, String> {
+        let earlier = common.resume.as_deref().map(Earlier::read).transpose()?;
+        let earlier = earlier.map(|one| one.started.seed);
+        Ok(Self {
             draws: common.seed.or(earlier).unwrap_or_else(drawn),
             ..Self::fixed(common)
-        }
+        })
     }
 }
 
@@ -62,10 +64,12 @@ mod tests {
         };
         assert_eq!(
             (Seeds::of_execution(&given), Seeds::fixed(&given)),
-            (both, both)
+            (Ok(both), both)
         );
         let free = Common::default();
-        let drawn: Vec<Seeds> = (0..3).map(|_| Seeds::of_execution(&free)).collect();
+        let drawn: Vec<Seeds> = (0..3)
+            .map(|_| Seeds::of_execution(&free).unwrap())
+            .collect();
         assert!(drawn[0].draws != drawn[1].draws && drawn[1].draws != drawn[2].draws);
         assert!(
             drawn

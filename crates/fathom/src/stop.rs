@@ -1,5 +1,5 @@
 //! Ctrl-C: before the first run it ends the program; then the first drains, and the second stops at once. None of them
-//! needs a device to answer. Read [`watch`] first.
+//! needs a device to answer. A check, which only looks, does not wait for one either. Read [`watch`] first.
 use crate::exit::Exit;
 use crate::printing;
 use conduct::{Control, Haste};
@@ -9,7 +9,7 @@ use signal_hook::iterator::Signals;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// A target that takes longer is named.
+/// A target that takes longer is named, and ends a check.
 const SLOW: Duration = Duration::from_secs(5);
 
 /// How long a target may keep the program after one Ctrl-C and after two.
@@ -24,11 +24,21 @@ static CONTROL: OnceLock<Control> = OnceLock::new();
 
 /// Watches for signals, and for targets that do not answer, for as long as the process lives.
 pub fn watch() -> std::io::Result<()> {
+    watch_with(name_slow_targets, "before the first run")
+}
+
+/// The same for a check, which ends when a target does not answer: nothing is lost, and it can be repeated.
+pub fn watch_check() -> std::io::Result<()> {
+    watch_with(give_up_slow_target, "during the check")
+}
+
+/// `when` is said where no execution has begun.
+fn watch_with(on_slow: impl FnOnce() + Send + 'static, when: &'static str) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    start("waiting", name_slow_targets)?;
+    start("waiting", on_slow)?;
     start("signals", move || {
         for _ in signals.forever() {
-            on_signal();
+            on_signal(when);
         }
     })
 }
@@ -48,15 +58,12 @@ pub fn leave(exit: Exit) -> ! {
     std::process::exit(exit.code().into())
 }
 
-fn on_signal() {
+fn on_signal(when: &str) {
     if let Some(exit) = printing::ending() {
         std::process::exit(exit.code().into());
     }
     let Some(control) = CONTROL.get() else {
-        errln!(
-            "error: stopped by the user before the first run{}",
-            awaited()
-        );
+        errln!("error: stopped by the user {when}{}", awaited());
         leave(Exit::Stopped);
     };
     let was_urgent = control.is_urgent();
@@ -113,6 +120,22 @@ fn name_slow_targets() {
                 path.display(),
                 SLOW.as_secs()
             );
+        }
+    }
+}
+
+/// Ends the program when a target has not answered for too long.
+fn give_up_slow_target() {
+    loop {
+        std::thread::sleep(LOOK);
+        let slow = waiting::longest().filter(|one| one.since.elapsed() >= SLOW);
+        if let Some(slow) = slow {
+            errln!(
+                "error: `{}` has not answered for {} s; see that its storage is there, and check again",
+                slow.path.display(),
+                SLOW.as_secs()
+            );
+            leave(Exit::Usage);
         }
     }
 }

@@ -375,7 +375,7 @@ fn read(options: &Options, lints: LintSelection) -> Result<Reading, String> {
         reaches_no_storage: options.common.reaches_no_storage(),
         ..options.command_line.clone()
     };
-    let environment = files::environment(command_line, Seeds::of_execution(&options.common).draws);
+    let environment = files::environment(command_line, Seeds::of_execution(&options.common)?.draws);
     let inputs = match &options.self_test {
         Some(kind) => vec![self_test(kind)?],
         None => files::input_files(&options.files),

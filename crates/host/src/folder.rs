@@ -16,6 +16,7 @@ pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>, (PathBuf, io::E
             let entry = entry.map_err(failed)?;
             // Of a link it is the link's own.
             let facts = entry.metadata().map_err(failed)?;
+            door::waiting::answered();
             if facts.is_dir() {
                 folders.push(entry.path());
             } else if facts.is_file() {

@@ -1,8 +1,8 @@
 //! Everything that may refuse a job, without any I/O to its targets: for a caller that runs several jobs and begins none of
 //! them while another would be refused.
 use super::{
-    Job, Launch, complete_plan, execution_started, outputs, settle, settle_outputs, sized_bytes,
-    timed_seconds,
+    Job, Launch, check_targets, complete_plan, execution_started, outputs, settle, settle_outputs,
+    sized_bytes, timed_seconds,
 };
 use crate::exit::{Exit, fail};
 use crate::refusals::UnusedWords;
@@ -27,6 +27,7 @@ pub struct Rehearsal {
 /// The exit code that the job would end with, after the reason was printed.
 pub fn rehearse(mut launch: Launch, unused: &mut UnusedWords) -> Result<Rehearsal, Exit> {
     complete_plan(&mut launch)?;
+    check_targets(&launch)?;
     let clock = Clock::calibrate();
     let settled = settle(&launch, clock, None, unused)?;
     let started = execution_started(&launch, &settled, clock);

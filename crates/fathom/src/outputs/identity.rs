@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
@@ -98,7 +98,7 @@ impl Targets {
 
 /// The path with its folder resolved; the last part may be missing.
 fn resolved(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute = absolute(path);
     let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
         return absolute;
     };
@@ -106,4 +106,27 @@ fn resolved(path: &Path) -> PathBuf {
         Ok(folder) => folder.join(name),
         Err(_) => absolute,
     }
+}
+
+/// The path of a directory with all resolved that exists; what is missing follows as it is written.
+pub fn resolved_as_far(path: &Path) -> PathBuf {
+    let absolute = absolute(path);
+    let mut found = absolute.ancestors().filter_map(|ancestor| {
+        let rest = absolute.strip_prefix(ancestor).ok()?;
+        Some((std::fs::canonicalize(ancestor).ok()?, rest))
+    });
+    let Some((mut resolved, rest)) = found.next() else {
+        return absolute;
+    };
+    for part in rest.components() {
+        match part {
+            Component::ParentDir => drop(resolved.pop()),
+            part => resolved.push(part),
+        }
+    }
+    resolved
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -23,6 +23,8 @@ pub(super) const BLOCK_BYTES: u64 = 4096;
 pub(super) const SECTOR_BYTES: u64 = 512;
 /// How much is kept of either end: most signatures stand there.
 const KEPT_BYTES: u64 = 1 << 20;
+/// What one call reads at most: more would be many requests to slow storage, of which nothing is heard before the last.
+const READ_BYTES_MAX: usize = 256 << 10;
 /// Of what has no more data than this, all are read.
 pub(super) const WHOLE_BYTES: u64 = 64 << 20;
 /// Data areas whose starts are looked at.
@@ -240,7 +242,11 @@ impl<'a> Content<'a> {
         let mut done = 0;
         while done < buffer.len() {
             let at = self.start + offset + done as u64;
-            match self.read_once(&mut buffer[done..], at) {
+            let until = buffer.len().min(done + READ_BYTES_MAX);
+            let read = self.read_once(&mut buffer[done..until], at);
+            // An examination is many reads, and slow storage is no storage that hangs.
+            door::waiting::answered();
+            match read {
                 Ok(0) => break,
                 Ok(more) => done += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -279,6 +285,7 @@ impl<'a> Content<'a> {
                 Ok(hole) if hole > data => hole.min(end),
                 _ => end,
             };
+            door::waiting::answered();
             areas.push((data - self.start, hole - self.start));
             bytes += hole - data;
             at = hole;

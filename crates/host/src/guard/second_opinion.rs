@@ -6,8 +6,12 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+use std::{fs, thread};
 
+use door::waiting;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::content::{BLOCK_BYTES, Content};
@@ -22,6 +26,9 @@ const AMBIVALENT: i32 = 8;
 const FILES_ASKED_ABOUT: usize = 64;
 /// More than it looks at.
 const END_BYTES: u64 = 8 << 20;
+
+/// How often it is looked whether the program has read something.
+const READS_POLL: Duration = Duration::from_millis(200);
 
 /// Who is asked, and about how many files still.
 #[derive(Debug)]
@@ -57,13 +64,9 @@ impl SecondOpinion {
 /// Types that the program names for a device or file, such as `ext4 (filesystem)` or `gpt (partition table)`.
 pub(crate) fn ask(real_path: &Path) -> Vec<String> {
     for place in PLACES {
-        let output = Command::new(place)
-            .args(["-p", "-o", "export"])
-            .arg(real_path)
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output();
-        let Ok(output) = output else {
+        let mut command = Command::new(place);
+        command.args(["-p", "-o", "export"]).arg(real_path);
+        let Ok(output) = output_of(&mut command) else {
             continue;
         };
         if output.status.code() == Some(AMBIVALENT) {
@@ -72,6 +75,34 @@ pub(crate) fn ask(real_path: &Path) -> Vec<String> {
         return parse(&String::from_utf8_lossy(&output.stdout));
     }
     Vec::new()
+}
+
+/// What a program prints. What it reads counts as an answer of the target that it looks at.
+fn output_of(command: &mut Command) -> io::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let child = command.stderr(Stdio::null()).spawn()?;
+    let counters = format!("/proc/{}/io", child.id());
+    let waiting = waiting::shared();
+    let (ended, end) = mpsc::channel();
+    thread::scope(|scope| {
+        let look = move || waiting.within(|| note_reads(&counters, &end));
+        // Without a thread the program is waited for as one call is.
+        let _ = thread::Builder::new().spawn_scoped(scope, look);
+        let output = child.wait_with_output();
+        drop::<mpsc::Sender<()>>(ended);
+        output
+    })
+}
+
+fn note_reads(counters: &str, end: &Receiver<()>) {
+    let mut before = None;
+    while end.recv_timeout(READS_POLL) == Err(RecvTimeoutError::Timeout) {
+        let now = fs::read_to_string(counters).ok();
+        if now.is_some() && now != before {
+            waiting::answered();
+            before = now;
+        }
+    }
 }
 
 /// The same of both ends of what is left of a target without what is known to be ours. Where that cannot be asked, it is

@@ -10,6 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use door::waiting;
+
 use super::checked::CheckedBlocks;
 use super::content::{
     AREAS_LOOKED_AT, BLOCK_BYTES, Content, DataMap, WHOLE_BYTES, is_blank, is_marked,
@@ -318,6 +320,7 @@ fn side_by_side(
 ) {
     let next = AtomicUsize::new(first);
     let all = Mutex::new(std::mem::take(survey));
+    let waiting = waiting::shared();
     let work = || {
         let (mut own, mut buffer) = (Survey::default(), Vec::new());
         while one(next.fetch_add(1, Ordering::Relaxed), &mut buffer, &mut own) {}
@@ -327,7 +330,7 @@ fn side_by_side(
     thread::scope(|scope| {
         for _ in 1..readers {
             // Without threads, the one that is there does it all.
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
+            let _ = thread::Builder::new().spawn_scoped(scope, || waiting.within(work));
         }
         work();
     });

@@ -136,6 +136,25 @@ fn a_folder_without_a_result_says_what_makes_one() {
         .says(&["`nowhere` does not exist", "`fathom-output`"]);
 }
 
+/// Nothing is said of the job, which is not at fault.
+#[test]
+fn a_result_to_resume_that_is_missing_says_how_to_begin() {
+    let lab = Lab::new();
+    lab.write("job", job("lun=disk,size=1m", USERS_JOB));
+    let told = "error: `nowhere` does not exist, so there is nothing to resume; leave out `--resume` to begin (`-o nowhere`)\n";
+    for words in [
+        &["run", "job"][..],
+        &["run"],
+        &["vdbench", "-f", "job"],
+        &["vdbench"],
+        &["curve", "disk", "--size", "1m"],
+    ] {
+        let ended = lab.fathom(&[words, &["--resume", "nowhere"]].concat());
+        assert_eq!(ended.expect(2).err, told, "{words:?}");
+    }
+    assert!(!lab.path("disk").exists());
+}
+
 #[test]
 fn a_target_has_the_name_that_the_user_wrote() {
     let lab = Lab::new();

@@ -282,7 +282,7 @@ fn no_target_is_an_output() {
         "summary.json",
         "result.fathom",
     ] {
-        let path = format!("--filename=out/{name}");
+        let path = format!("--filename={name}");
         lab.fathom(&[
             "fio",
             "--name=a",
@@ -290,19 +290,120 @@ fn no_target_is_an_output() {
             "--size=64k",
             &path,
             "--result",
-            "out",
+            ".",
         ])
         .expect(2)
         .says(&["it is a target of the job"]);
-        assert!(lab.names("out").is_empty());
+        assert!(!lab.path(name).exists());
     }
     lab.write(
         "page",
-        job("lun=out/sd1.html,size=1m", "iorate=50,elapsed=2,interval=1"),
+        job("lun=sd1.html,size=1m", "iorate=50,elapsed=2,interval=1"),
     );
-    lab.fathom(&["vdbench", "-f", "page", "-o", "out"])
+    lab.fathom(&["vdbench", "-f", "page", "-o", "."])
         .expect(2)
         .says(&["among the pages"]);
+}
+
+/// Whether the directory is there or not, and however it is named.
+#[test]
+fn a_target_in_the_output_folder_is_refused() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("there")).unwrap();
+    symlink("there", lab.path("link")).unwrap();
+    let run = "iorate=50,elapsed=2,interval=1";
+    for (path, output) in [
+        ("out/t.img", "out"),
+        ("out/deep/t.img", "./out/"),
+        ("there/t.img", "there"),
+        ("there/t.img", "link"),
+        ("link/report.html", "there"),
+        ("there/../out/t.img", "out"),
+    ] {
+        lab.write("job", job(&format!("lun={path},size=1m"), run));
+        lab.write(
+            "j.fio",
+            format!("[j]\nfilename={path}\nrw=write\nsize=64k\n"),
+        );
+        let told =
+            format!("target `{path}` lies in the output folder `{output}`; choose another folder");
+        for words in [
+            &["run", "job"][..],
+            &["run", "j.fio"],
+            &["vdbench", "-f", "job"],
+            &["check", "job"],
+            &["curve", path, "--size", "1m"],
+            &["prefill", path, "--size", "1m"],
+        ] {
+            let ended = lab.fathom(&[words, &["-o", output]].concat()).expect(2);
+            let ended = ended.says(&[&told, "(-o)"]);
+            assert!(!ended.err.contains("mkdir"), "{}", ended.err);
+        }
+        let fio = ["fio", "j.fio", "--result", output];
+        lab.fathom(&fio).expect(2).says(&[&told, "(--result)"]);
+        assert!(!lab.path("out").exists() && lab.names("there").is_empty());
+    }
+}
+
+/// Of the folder for results, in the current directory, which is no refusal by itself.
+#[test]
+fn a_check_refuses_what_a_run_refuses_of_the_output_folder() {
+    let lab = lab();
+    let run = "iorate=50,elapsed=2,interval=1";
+    lab.write("same", job("lun=report.html,size=1m", run));
+    lab.write("disk", vec![0; 1 << 20]);
+    std::fs::hard_link(lab.path("disk"), lab.path("marks")).unwrap();
+    lab.write("linked", job("lun=disk", run));
+    lab.write("out/summary.csv", "what a user wrote\n");
+    for (file, output, told) in [
+        (
+            "same",
+            ".",
+            "`./report.html` is not written: it is a target of the job",
+        ),
+        ("linked", ".", "`./marks` is not written: "),
+        (
+            "job",
+            "mine",
+            "`mine` cannot be the output folder: it is a regular file",
+        ),
+        (
+            "job",
+            "out",
+            "`out/summary.csv` is not written: Fathom did not write",
+        ),
+    ] {
+        for verb in ["run", "check"] {
+            let words = [verb, file, "-o", output];
+            let ended = lab.fathom(&words);
+            assert!(ended.code != Some(0), "{words:?}: {}", ended.err);
+            if verb == "check" {
+                ended.expect(2).says(&["fathom-0002", told]);
+            }
+        }
+    }
+    lab.fathom(&["check", "job", "-o", "new"]).expect(0);
+}
+
+/// Whoever names the current directory wants the results beside the targets; fio keeps none unless it is asked.
+#[test]
+fn results_may_stand_beside_targets_in_the_current_directory() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        job("lun=t.img,size=1m", "iorate=50,elapsed=2,interval=1"),
+    );
+    lab.fathom(&["check", "job", "-o", "."]).expect(0);
+    lab.fathom(&["run", "job", "-o", "."]).expect(0);
+    assert!(lab.path("t.img").exists() && lab.path("report.html").exists());
+    let fio = ["--name=a", "--rw=write", "--size=64k", "--filename=out/new"];
+    std::fs::create_dir(lab.path("out")).unwrap();
+    let log = ["fio", "--write_lat_log=out/log", "--output=out/text"];
+    lab.fathom(&[&log[..], &fio].concat()).expect(0);
+    assert!(lab.names("out").contains(&"new".to_owned()));
+    // A name that only begins alike.
+    lab.fathom(&[&["fio", "--result=ou"][..], &fio].concat())
+        .expect(0);
 }
 
 #[test]

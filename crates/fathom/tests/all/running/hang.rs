@@ -2,6 +2,7 @@
 //! file does not return either, and no signal ends it.
 use crate::keeper::Keeper;
 use crate::lab::{Ended, Going, Lab, has, interval_label, is_root, skip};
+use crate::served::Served;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -241,4 +242,63 @@ fn interrupts_end_what_waits_for_a_target_before_the_first_run() {
         );
     }
     drop(server);
+}
+
+/// Nothing is lost when a look ends, so it is ended, and says what to do.
+#[test]
+fn a_check_does_not_wait_for_a_target_that_hangs() {
+    let lab = Lab::new();
+    let disk = match Served::new(&lab, "mnt", &["memory", "16m"]) {
+        Ok(disk) => disk,
+        Err(reason) => return skip(&reason),
+    };
+    let path = "mnt/disk";
+    lab.write("job", VDBENCH.replace("mnt/a", path));
+    lab.write(
+        "writes",
+        VDBENCH
+            .replace("mnt/a", path)
+            .replace("rdpct=100", "rdpct=0"),
+    );
+    lab.write("job.fio", format!("[j]\nfilename={path}\nrw=randread\n"));
+    lab.fathom(&["check", "job"]).expect(0);
+    disk.signal("STOP");
+    for words in [&["job"][..], &["writes"], &["job.fio"], &["job", "--json"]] {
+        let words = [&["check"], words].concat();
+        let ended = lab.start(&words).end().expect(2);
+        let last = ended.err.lines().last().unwrap();
+        assert!(
+            last.starts_with("error: `")
+                && last.ends_with(
+                    "mnt/disk` has not answered for 5 s; see that its storage is there, and check again"
+                ),
+            "{words:?}: {last}"
+        );
+    }
+    let going = lab.start(&["check", "job"]);
+    std::thread::sleep(Duration::from_secs(1));
+    let since = Instant::now();
+    going.signal("INT");
+    let ended = going.end().expect(4);
+    assert!(since.elapsed() < Duration::from_secs(3), "{since:?}");
+    ended.says(&["stopped by the user during the check, while waiting for `"]);
+    drop(disk);
+}
+
+/// Each read of a look is an answer.
+#[test]
+fn a_check_waits_for_a_slow_target() {
+    let lab = Lab::new();
+    let plugin = ["--filter=delay", "memory", "16m", "rdelay=200ms"];
+    let disk = match Served::new(&lab, "mnt", &plugin) {
+        Ok(disk) => disk,
+        Err(reason) => return skip(&reason),
+    };
+    let text = VDBENCH.replace("mnt/a", "mnt/disk");
+    lab.write("job", text.replace("rdpct=100", "rdpct=0"));
+    let since = Instant::now();
+    let ended = lab.fathom(&["check", "job"]);
+    assert!(since.elapsed() > Duration::from_secs(6), "{since:?}");
+    assert!(!ended.err.contains("has not answered"), "{}", ended.err);
+    drop(disk);
 }

@@ -110,6 +110,36 @@ fn points_of_a_curve_follow_from_the_base_of_before() {
     assert_eq!(names[1..], ["rd1", "rd1_(10%)", "rd1_(20%)", "rd1_(30%)"]);
 }
 
+/// Whoever names another job does not want to hear that nothing is left of this one.
+#[test]
+fn a_finished_result_takes_no_other_job() {
+    let lab = Lab::new();
+    let run = "iorate=(100,200),elapsed=2,interval=1";
+    lab.write("job", job("lun=disk,size=1m", run));
+    lab.fathom(&["run", "job", "-o", "out"]).expect(0);
+    let changed = job("lun=disk,size=1m", run).replace("200", "250");
+    lab.write("faster", changed);
+    let before = lab.text("out/summary.csv");
+    for words in [&["run", "faster"][..], &["vdbench", "-f", "faster"]] {
+        let ended = lab.fathom(&[words, &["--resume", "out"]].concat());
+        let ended = ended.expect(2).says(&[
+            "error: `out` was made by another job:",
+            "200.0 then, 250.0 now",
+            "every run of it is finished; leave out `--resume`, and use `-o` with another folder",
+        ]);
+        assert!(!ended.err.contains("fathom run --resume"), "{}", ended.err);
+    }
+    for words in [&["run", "job"][..], &["vdbench", "-f", "job"], &["run"]] {
+        let resume = [words, &["--resume", "out"]].concat();
+        lab.fathom(&resume).expect(0).says(&["nothing to resume"]);
+        lab.fathom(&[&resume[..], &["-o", "elsewhere"]].concat())
+            .expect(2)
+            .says(&["is resumed in its own folder `out`", "leave out -o"]);
+    }
+    assert_eq!(lab.text("out/summary.csv"), before);
+    assert!(!lab.path("elsewhere").exists());
+}
+
 #[test]
 fn another_job_or_machine_is_told_apart() {
     let lab = Lab::new();
