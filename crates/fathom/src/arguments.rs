@@ -122,8 +122,8 @@ pub struct Common {
     #[arg(long, help_heading = FURTHER)]
     pub backend: Option<String>,
 
-    /// Number of worker threads. The default is one per 16 I/Os in flight, at most one per CPU; the
-    /// sync backend uses one per I/O in flight.
+    /// Number of worker threads. The default is one per 16 I/Os in flight, at most one per CPU, and
+    /// no more than jobs of a fio file; the sync backend uses one per I/O in flight.
     #[arg(long, help_heading = FURTHER, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
 

@@ -648,8 +648,18 @@ impl Figure {
         self.response.merge(&other.response);
     }
 
+    /// Whether nothing of any operation is in it. One that is counted during a look may have its bytes or its time in this
+    /// figure and its count in the next.
     pub fn is_empty(&self) -> bool {
-        self.operations == 0 && self.errors == 0 && self.short_transfers == 0
+        let counts = [
+            self.operations,
+            self.errors,
+            self.short_transfers,
+            self.bytes,
+        ];
+        counts.iter().all(|count| *count == 0)
+            && self.service.sum_ns == 0
+            && self.response.sum_ns == 0
     }
 }
 

@@ -345,6 +345,22 @@ mod tests {
         assert_eq!(look(), (0, 1, 1));
     }
 
+    /// A figure that holds a part of an operation is not left out as empty, as no later look would see that part.
+    #[test]
+    fn bytes_that_a_look_saw_before_their_operation_are_kept() {
+        let cell = CellMemory::default().figure();
+        let mut reader = FigureReader::default();
+        add(&cell.bytes, 4096, Sharing::OneWriter);
+        let first = read(&mut reader, &cell, 0);
+        assert_eq!((first.operations, first.bytes), (0, 4096));
+        assert!(!first.is_empty());
+        cell.service.record(1_000, 0, Sharing::OneWriter);
+        cell.response.record(1_000, 0, Sharing::OneWriter);
+        let second = read(&mut reader, &cell, 0);
+        assert_eq!((second.operations, second.bytes), (1, 0));
+        assert!(read(&mut reader, &cell, 0).is_empty());
+    }
+
     #[test]
     fn writers_on_several_threads_lose_nothing() {
         let cell = CellMemory::default().figure();
