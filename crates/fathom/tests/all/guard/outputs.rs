@@ -385,7 +385,8 @@ fn a_check_refuses_what_a_run_refuses_of_the_output_folder() {
     lab.fathom(&["check", "job", "-o", "new"]).expect(0);
 }
 
-/// Whoever names the current directory wants the results beside the targets; fio keeps none unless it is asked.
+/// Whoever names the current directory wants the results beside the targets; fio keeps none unless it is asked; and
+/// directories of other hosts are others.
 #[test]
 fn results_may_stand_beside_targets_in_the_current_directory() {
     let lab = Lab::new();
@@ -401,6 +402,17 @@ fn results_may_stand_beside_targets_in_the_current_directory() {
     let log = ["fio", "--write_lat_log=out/log", "--output=out/text"];
     lab.fathom(&[&log[..], &fio].concat()).expect(0);
     assert!(lab.names("out").contains(&"new".to_owned()));
+    // A path of another host is not in a directory of this one.
+    let path = lab.path("out/t.img").display().to_string();
+    let elsewhere = job(
+        &format!("host=far,lun={path},size=1m"),
+        "iorate=50,elapsed=2,interval=1",
+    );
+    lab.write(
+        "hosts",
+        format!("hd=far,system=192.0.2.1,user=nobody\n{elsewhere}"),
+    );
+    lab.fathom(&["check", "hosts", "-o", "out"]).expect(0);
     // A name that only begins alike.
     lab.fathom(&[&["fio", "--result=ou"][..], &fio].concat())
         .expect(0);
