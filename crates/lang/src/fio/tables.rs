@@ -1322,9 +1322,8 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         Kind::Text,
         Nothing,
         Honoured,
-        "content that repeats, as `buffer_pattern`; `%o` is the address of the I/O, eight bytes",
-    )
-    .part_of("verify"),
+        "content that repeats, as `buffer_pattern`; `%o` is the address of the I/O, eight bytes; without `verify` it is checked as by `verify=pattern_hdr`",
+    ),
     p(
         &["verify_pattern_interval"],
         Kind::Truth,
