@@ -234,6 +234,7 @@ fn pattern(bytes: Vec<u8>, addresses: Vec<u32>) -> plan::WritePattern {
     plan::WritePattern {
         bytes,
         addresses,
+        restart_bytes: 0,
         anchor: plan::PatternAnchor::Transfer,
         marks: plan::PatternMarks::None,
     }

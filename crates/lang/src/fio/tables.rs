@@ -1326,11 +1326,12 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     ),
     p(
         &["verify_pattern_interval"],
-        Kind::Truth,
-        Nothing,
-        NEWER,
-        "pattern per interval",
-    ),
+        at_least(0),
+        Number(0),
+        Honoured,
+        "bytes of an I/O after which `verify_pattern` begins anew; `%o` is then the address of that place; 0 is never",
+    )
+    .part_of("verify_pattern"),
     p(
         &["verify_fatal"],
         Kind::Truth,

@@ -179,7 +179,10 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
         () => Phase::Writes,
     };
     let pattern = match job.given("verify_pattern") {
-        Some(given) => Some(forms::pattern(given, given.text(), files, sink)?),
+        Some(given) => Some(Pattern {
+            restart_bytes: count(job, "verify_pattern_interval").unwrap_or(0),
+            ..forms::pattern(given, given.text(), files, sink)?
+        }),
         None => None,
     };
     if is_pattern(method) && pattern.is_none() {

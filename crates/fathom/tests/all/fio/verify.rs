@@ -573,6 +573,35 @@ fn a_pattern_after_a_header_is_checked_by_each_program() {
 }
 
 #[test]
+fn a_pattern_of_an_interval_holds_the_address_of_each_part() {
+    for (method, header) in [("pattern", 0), ("pattern_hdr", 40)] {
+        let lab = Lab::new();
+        let own = ["--size=256k", "--bs=64k", "--verify_pattern_interval=4k"];
+        let own = [&own[..], &["--verify_pattern=%o"]].concat();
+        let plain = |words: Vec<String>| -> Vec<String> {
+            let is_of_job = |word: &String| *word != "--verify_pattern=0xdeadbeef";
+            words.into_iter().filter(is_of_job).collect()
+        };
+        lab.fio(plain(job("randwrite", method, &own))).expect(0);
+        let made = lab.bytes("data");
+        let wrong = (0..made.len()).step_by(8).find(|at| {
+            let expected = (*at as u64 / 4096 * 4096).to_le_bytes();
+            at % 65_536 >= header && made[*at..at + 8] != expected
+        });
+        assert_eq!(wrong, None, "{method}");
+        let read = plain(job("read", method, &own));
+        lab.fio(&read).expect(0);
+        // A part of the same block that was written elsewhere in it.
+        let mut moved = made.clone();
+        moved.copy_within(4096..8192, 12_288);
+        lab.write("data", moved);
+        let told = 12_289 - header;
+        lab.fio(&read)
+            .tells(&["err=84", &format!("bad pattern block offset {told}\n")]);
+    }
+}
+
+#[test]
 fn a_pattern_that_does_not_divide_the_blocks_is_sound_in_all_sizes() {
     for pattern in ["--verify_pattern=\"seventy\"", "--verify_pattern=\"abc\"%o"] {
         let lab = Lab::new();
