@@ -215,6 +215,7 @@ fn a_pattern_stands_at_its_addresses() {
             plan.patterns = vec![WritePattern {
                 bytes: b"0123456789abcdefghijklmn".to_vec(),
                 addresses: Vec::new(),
+                restart_bytes: 0,
                 anchor: PatternAnchor::Address {
                     period_bytes: 1 << 20,
                 },

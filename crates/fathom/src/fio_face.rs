@@ -26,6 +26,8 @@ use std::time::Duration;
 pub const USAGE: &str = "\
 usage: fio [options] [job options] FILE…
 
+This mode follows fio 3.33. Options of later releases are listed in docs/reference/fio.md.
+
   FILE…                  job files, - is standard input; each begins when the one before has ended
   --name=NAME --OPTION=VALUE…
                          a job on the command line; options in front of the first name are
@@ -37,7 +39,8 @@ usage: fio [options] [job options] FILE…
                          what options and engines there are, and how far they are supported
   --readonly             refuse jobs that write, trim or lay out a file
   --warnings-fatal       warnings end the command
-  --version --help
+  --version              print `fio-3.33`, the release that is followed, and Fathom's own
+  --help                 print this
   --max-jobs=N           refuse more than N jobs, clones counted
   --alloc-size=KIB       read only: memory is taken as it is needed
   --debug=LIST           lines about what happens; --debug=? lists the subjects

@@ -78,6 +78,8 @@ pub enum CheckMethod {
     Pattern,
     /// The header alone; the bytes behind it are not looked at.
     HeaderOnly,
+    /// The header, and the pattern after it.
+    HeaderAndPattern,
     Crc7,
     Crc16,
     Crc32,
@@ -102,7 +104,10 @@ impl CheckMethod {
     /// Bytes of the sum in the header.
     pub fn sum_bytes(self) -> usize {
         match self {
-            CheckMethod::Nothing | CheckMethod::Pattern | CheckMethod::HeaderOnly => 0,
+            CheckMethod::Nothing
+            | CheckMethod::Pattern
+            | CheckMethod::HeaderOnly
+            | CheckMethod::HeaderAndPattern => 0,
             CheckMethod::Crc7 => 1,
             CheckMethod::Crc16 => 2,
             CheckMethod::Crc32 | CheckMethod::Crc32c | CheckMethod::Xxh32 => 4,

@@ -109,6 +109,10 @@ pub struct WritePattern {
     /// place is inside of `bytes`, in ascending order. Only for patterns that are counted from the transfer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<u32>,
+    /// The pattern begins anew each time that this many bytes of a transfer have passed, and the address in it is
+    /// that of its start; zero is never. Only for patterns that are counted from the transfer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restart_bytes: u64,
     pub anchor: PatternAnchor,
     pub marks: PatternMarks,
 }
@@ -140,12 +144,22 @@ impl WritePattern {
     /// The byte that stands `at` bytes behind the start of a transfer to `offset`, of a pattern that
     /// is counted from the transfer.
     pub fn byte(&self, at: usize, offset: u64) -> u8 {
-        let at = at % self.bytes.len();
+        let since = self.since_restart(at);
+        let offset = offset.wrapping_add((at - since) as u64);
+        let at = since % self.bytes.len();
         let inside = self.addresses.iter().rev().find_map(|place| {
             let behind = at.checked_sub(*place as usize)?;
             (behind < Self::ADDRESS_BYTES).then_some(behind)
         });
         inside.map_or(self.bytes[at], |behind| offset.to_le_bytes()[behind])
+    }
+
+    /// How far after the last restart a place is, which is `at` bytes after the start of a transfer.
+    pub fn since_restart(&self, at: usize) -> usize {
+        match self.restart_bytes {
+            0 => at,
+            bytes => (at as u64 % bytes) as usize,
+        }
     }
 }
 
@@ -171,6 +185,10 @@ impl SetCount {
             SetCount::Percent(pct) => ((blocks as f64 * pct / 100.0) as u64).max(1),
         }
     }
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 fn usual_chunk_bytes() -> u64 {
@@ -213,6 +231,7 @@ mod tests {
         let mut pattern = WritePattern {
             bytes: vec![0; 17],
             addresses: vec![1, 9],
+            restart_bytes: 0,
             anchor: PatternAnchor::Transfer,
             marks: PatternMarks::None,
         };
@@ -226,6 +245,21 @@ mod tests {
         expected.extend([0x00, 0x10, 0, 0, 0, 0, 0, 0].repeat(2));
         assert_eq!(of(4096), expected.repeat(2));
         assert_eq!(of(0)[..3], [0xff, 0, 0]);
+    }
+
+    #[test]
+    fn a_pattern_that_begins_anew_holds_the_address_of_its_start() {
+        let pattern = WritePattern {
+            bytes: [&[0xff][..], &[0; 8]].concat(),
+            addresses: vec![1],
+            restart_bytes: 16,
+            anchor: PatternAnchor::Transfer,
+            marks: PatternMarks::None,
+        };
+        let of = |at: usize| pattern.byte(at, 4096);
+        let part = |low: usize| (low..low + 12).map(of).collect::<Vec<u8>>();
+        assert_eq!(part(0), [0xff, 0, 0x10, 0, 0, 0, 0, 0, 0, 0xff, 0, 0x10]);
+        assert_eq!(part(16), [0xff, 16, 0x10, 0, 0, 0, 0, 0, 0, 0xff, 16, 0x10]);
     }
 
     #[test]

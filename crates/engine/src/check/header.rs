@@ -89,5 +89,6 @@ pub(super) fn number_of(method: CheckMethod) -> Option<u16> {
         CheckMethod::Sha3Of512 => 14,
         CheckMethod::Xxh32 => 15,
         CheckMethod::Sha1 => 16,
+        CheckMethod::HeaderAndPattern => 17,
     })
 }

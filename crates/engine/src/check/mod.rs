@@ -309,8 +309,8 @@ impl StreamCheck {
             }
         }
         let (head, data) = block.split_at(self.header_bytes);
-        let is_sum_alone = self.check.method == CheckMethod::HeaderOnly;
-        if is_sum_alone && self.pattern.is_some() {
+        let has_no_sum = self.check.method.sum_bytes() == 0;
+        if has_no_sum && self.pattern.is_some() {
             let behind = (transfer, at + self.header_bytes);
             return self.misfit_of_pattern(data, behind, self.header_bytes);
         }

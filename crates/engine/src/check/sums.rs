@@ -57,7 +57,10 @@ pub(super) type Sum = [u8; SUM_BYTES_MAX];
 pub(super) fn sum(method: CheckMethod, data: &[u8]) -> Sum {
     let mut out = [0; SUM_BYTES_MAX];
     match method {
-        CheckMethod::Nothing | CheckMethod::Pattern | CheckMethod::HeaderOnly => {}
+        CheckMethod::Nothing
+        | CheckMethod::Pattern
+        | CheckMethod::HeaderOnly
+        | CheckMethod::HeaderAndPattern => {}
         CheckMethod::Crc7 => put(&mut out, &[CRC7.checksum(data)]),
         CheckMethod::Crc16 => put(&mut out, &CRC16.checksum(data).to_le_bytes()),
         CheckMethod::Crc32 => put(&mut out, &CRC32.checksum(data).to_le_bytes()),

@@ -162,6 +162,25 @@ fn the_header_alone_or_nothing_leave_the_data_alone() {
 }
 
 #[test]
+fn a_pattern_after_a_header_is_checked_and_so_is_the_header() {
+    let check = StreamCheck {
+        pattern: Some(pattern(vec![0], vec![])),
+        ..check(CheckMethod::HeaderAndPattern, 0)
+    };
+    let mut written = write(&check, 3, 77);
+    let blocks = written.chunks_mut(1024);
+    blocks.for_each(|block| block[check.header_bytes..].fill(0));
+    assert_eq!(found(&check, 8192, &written), None);
+    let changed = |at: usize| {
+        let mut buffer = written.clone();
+        buffer[at] ^= 1;
+        found(&check, 8192, &buffer).map(|(what, _)| what)
+    };
+    assert_eq!(changed(100), Some(MisfitKind::Pattern { at: 100 }));
+    assert_eq!(changed(8), Some(MisfitKind::HeaderSum));
+}
+
+#[test]
 fn a_pattern_is_counted_from_the_start_of_its_transfer() {
     let check = StreamCheck {
         pattern: Some(pattern(vec![1, 2, 3], vec![])),
@@ -215,6 +234,7 @@ fn pattern(bytes: Vec<u8>, addresses: Vec<u32>) -> plan::WritePattern {
     plan::WritePattern {
         bytes,
         addresses,
+        restart_bytes: 0,
         anchor: plan::PatternAnchor::Transfer,
         marks: plan::PatternMarks::None,
     }

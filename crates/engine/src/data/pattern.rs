@@ -7,8 +7,10 @@ pub(super) struct Repeated {
     bytes: Vec<u8>,
     /// Addresses count modulo this; zero counts from the transfer.
     period: u64,
-    /// Where the address of a transfer stands in what is copied.
-    addresses: Vec<usize>,
+    /// Where an address stands in what is copied, and what it adds to that of the transfer.
+    addresses: Vec<(usize, u64)>,
+    /// Zero never begins anew.
+    restart_bytes: usize,
 }
 
 impl Repeated {
@@ -29,13 +31,11 @@ impl Repeated {
         } else {
             period as usize + largest
         };
-        let places = pattern.addresses.iter().map(|place| *place as usize);
-        let of_place = |place: usize| (place..count).step_by(length);
+        let inside = |at: usize| pattern.since_restart(at) % turn % length;
         Self {
-            addresses: places.flat_map(of_place).collect(),
-            bytes: (0..count)
-                .map(|at| pattern.bytes[at % turn % length])
-                .collect(),
+            addresses: addresses(pattern, count),
+            restart_bytes: pattern.restart_bytes as usize,
+            bytes: (0..count).map(|at| pattern.bytes[inside(at)]).collect(),
             period,
         }
     }
@@ -50,14 +50,22 @@ impl Repeated {
         }
     }
 
-    /// Writes the address of a transfer into each repetition, cut at the end.
+    /// Writes the address into each repetition, cut at the end and where the pattern begins anew.
     fn address(&self, to: &mut [u8], offset: u64) {
-        for place in &self.addresses {
+        for (place, added) in &self.addresses {
             let Some(rest) = to.get_mut(*place..) else {
                 continue;
             };
-            let length = rest.len().min(WritePattern::ADDRESS_BYTES);
-            rest[..length].copy_from_slice(&offset.to_le_bytes()[..length]);
+            let until_restart = match self.restart_bytes {
+                0 => usize::MAX,
+                bytes => bytes - (*place - *added as usize),
+            };
+            let length = rest
+                .len()
+                .min(WritePattern::ADDRESS_BYTES)
+                .min(until_restart);
+            let address = offset.wrapping_add(*added).to_le_bytes();
+            rest[..length].copy_from_slice(&address[..length]);
         }
     }
 
@@ -66,4 +74,21 @@ impl Repeated {
     pub(super) fn copy_at(&self, to: &mut [u8], at: usize) {
         to.copy_from_slice(&self.bytes[at..at + to.len()]);
     }
+}
+
+/// Where the addresses in `count` bytes of a pattern stand, each with the place where the pattern began.
+fn addresses(pattern: &WritePattern, count: usize) -> Vec<(usize, u64)> {
+    let turn = match pattern.restart_bytes as usize {
+        0 => count.max(1),
+        bytes => bytes,
+    };
+    let mut found = Vec::new();
+    for start in (0..count).step_by(turn) {
+        let end = count.min(start.saturating_add(turn));
+        for place in &pattern.addresses {
+            let places = (start + *place as usize..end).step_by(pattern.bytes.len());
+            found.extend(places.map(|at| (at, start as u64)));
+        }
+    }
+    found
 }

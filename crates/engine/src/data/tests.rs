@@ -211,6 +211,7 @@ fn a_pattern_follows_zeros_place() {
     let pattern = WritePattern {
         bytes: b"abc".to_vec(),
         addresses: Vec::new(),
+        restart_bytes: 0,
         anchor: PatternAnchor::Transfer,
         marks: PatternMarks::None,
     };
@@ -226,14 +227,16 @@ fn a_pattern_follows_zeros_place() {
 
 #[test]
 fn a_pattern_holds_the_address_of_its_transfer_in_each_repetition() {
-    let pattern = WritePattern {
+    let pattern = |restart_bytes| WritePattern {
         bytes: [&b"ab"[..], &[0; 8], b"c"].concat(),
         addresses: vec![2],
+        restart_bytes,
         anchor: PatternAnchor::Transfer,
         marks: PatternMarks::None,
     };
-    let repeated = Repeated::new(&pattern, 4096);
-    for offset in [0, 0x1234_5678_9abc] {
+    for (offset, restart_bytes) in [(0, 0), (0x1234_5678_9abc, 0), (0, 512), (1 << 40, 37)] {
+        let pattern = pattern(restart_bytes);
+        let repeated = Repeated::new(&pattern, 4096);
         for length in [4096, 512, 5] {
             let mut bytes = vec![0xee; length];
             repeated.copy(&mut bytes, offset);
@@ -248,6 +251,7 @@ fn a_pattern_by_address_repeats_with_its_period() {
     let pattern = |period_bytes| WritePattern {
         bytes: b"0123456789".to_vec(),
         addresses: Vec::new(),
+        restart_bytes: 0,
         anchor: PatternAnchor::Address { period_bytes },
         marks: PatternMarks::None,
     };

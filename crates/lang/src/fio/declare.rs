@@ -199,6 +199,7 @@ pub fn reference_markdown() -> String {
         let names = format!("{names} of `{}`", parameter.engines.join("`, `"));
         out += &parameter.reference_row(&names);
     }
+    out += &super::later::markdown();
     out += "\n## Codes of diagnostics\n\n| Code | Meaning |\n|---|---|\n";
     for (code, meaning) in super::codes::ALL {
         out += &format!("| `{code}` |{meaning} |\n");

@@ -392,9 +392,23 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     )
     .inert(&["0"])
     .of(&["mmap"]),
+    o(
+        &["posixaio_respect_iodepth_batch_complete_max"],
+        Kind::Truth,
+        On(false),
+        Translated("`iodepth_batch_complete_max` holds with every engine"),
+        "takes no more completions at a time than `iodepth_batch_complete_max`",
+    )
+    .inert(&["0"])
+    .of(&["posixaio"]),
     foreign(&["cmd_type"], COMMANDS, "kind of the commands"),
     foreign(&["cdb_len"], COMMANDS, "length of a command"),
     foreign(&["write_mode"], COMMANDS, "command of writes"),
+    foreign(
+        &["deac"],
+        &["io_uring_cmd"],
+        "gives blocks back as it writes zeros",
+    ),
     foreign(&["verify_mode"], COMMANDS, "command of checks"),
     foreign(&["read_mode"], COMMANDS, "command of reads"),
     foreign(&["verify_bytchk"], COMMANDS, "what a check compares"),

@@ -377,6 +377,8 @@ pub(crate) struct Pattern {
     pub bytes: Vec<u8>,
     /// Where the address of the I/O stands, in eight bytes.
     pub addresses: Vec<u32>,
+    /// It begins anew each time that this many bytes of an I/O have passed; zero is never.
+    pub restart_bytes: u64,
 }
 
 impl Pattern {
@@ -384,6 +386,7 @@ impl Pattern {
         Self {
             bytes: vec![0],
             addresses: Vec::new(),
+            restart_bytes: 0,
         }
     }
 }
@@ -435,6 +438,7 @@ pub(crate) fn pattern(
     let pattern = Pattern {
         bytes: out,
         addresses,
+        restart_bytes: 0,
     };
     (!pattern.bytes.is_empty()).then_some(pattern)
 }

@@ -344,6 +344,7 @@ impl Lowering<'_, '_> {
             let pattern = WritePattern {
                 bytes: pattern.bytes.clone(),
                 addresses: pattern.addresses.clone(),
+                restart_bytes: pattern.restart_bytes,
                 anchor: PatternAnchor::Transfer,
                 marks: PatternMarks::None,
             };

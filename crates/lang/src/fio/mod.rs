@@ -19,6 +19,7 @@ mod files;
 mod flow;
 mod forms;
 mod jobs;
+mod later;
 mod layout;
 mod lints;
 mod listing;

@@ -15,6 +15,7 @@ const OF_CONTENT: &[&str] = &[
     "fdatasync",
     "sync_file_range",
     "verify",
+    "verify_pattern",
     "read_iolog",
     "fill_device",
     "file_append",

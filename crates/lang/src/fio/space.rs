@@ -8,6 +8,10 @@ use plan::{Diagnostic, IoMethod, OperationMix, Refresh, SpaceCall};
 /// What needs data that are moved, or a file that grows by being written.
 const OF_DATA: &[(&str, &str)] = &[
     ("verify", "no data are written that could be checked"),
+    (
+        "verify_pattern",
+        "no data are written that could be checked",
+    ),
     ("fill_device", "no write ends where a device is full"),
     ("file_append", "nothing is added after what is there"),
     ("read_iolog", "a record is one of data"),

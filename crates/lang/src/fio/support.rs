@@ -208,11 +208,6 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
             return Status::Honoured;
         }
         ("verify", Value::Word("sha512", _)) => return Status::Translated(NO_DIGEST),
-        ("verify", Value::Word("pattern_hdr", _)) => {
-            return Status::Refused(
-                "fio 3.33 does not know it; `meta` with `verify_pattern` has a header and a pattern",
-            );
-        }
         ("continue_on_error", Value::Text(text)) if text == "none" || text == "0" => {
             return Status::Honoured;
         }

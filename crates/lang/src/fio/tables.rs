@@ -1322,16 +1322,16 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         Kind::Text,
         Nothing,
         Honoured,
-        "content that repeats, as `buffer_pattern`; `%o` is the address of the I/O, eight bytes",
-    )
-    .part_of("verify"),
+        "content that repeats, as `buffer_pattern`; `%o` is the address of the I/O, eight bytes; without `verify` it is checked as by `verify=pattern_hdr`",
+    ),
     p(
         &["verify_pattern_interval"],
-        Kind::Truth,
-        Nothing,
-        NEWER,
-        "pattern per interval",
-    ),
+        at_least(0),
+        Number(0),
+        Honoured,
+        "bytes of an I/O after which `verify_pattern` begins anew; `%o` is then the address of that place; 0 is never",
+    )
+    .part_of("verify_pattern"),
     p(
         &["verify_fatal"],
         Kind::Truth,

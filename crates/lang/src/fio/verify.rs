@@ -156,9 +156,22 @@ fn header_has_room(job: &Job, (at, bytes): (u64, u64), block_bytes: u64, sink: &
     false
 }
 
+/// The word of `verify`. A pattern without it is checked after a header; fio 3.33 does so and has no word for it.
+fn asked(job: &Job) -> &str {
+    let has_pattern = || job.given("verify_pattern").is_some();
+    match job.given("verify") {
+        None if has_pattern() => "pattern_hdr",
+        _ => job.word_of(word!("verify")),
+    }
+}
+
+fn is_pattern(method: CheckMethod) -> bool {
+    matches!(method, CheckMethod::Pattern | CheckMethod::HeaderAndPattern)
+}
+
 /// The check that a job asks for. Mistakes go to the sink.
 pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink) -> Option<Verify> {
-    let method = method(job.word_of(word!("verify")))?;
+    let method = method(asked(job))?;
     let is_only = job.is_on(on!("verify_only"));
     let phase = match () {
         () if !of.writes || is_only => Phase::Reads,
@@ -166,14 +179,17 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
         () => Phase::Writes,
     };
     let pattern = match job.given("verify_pattern") {
-        Some(given) => Some(forms::pattern(given, given.text(), files, sink)?),
+        Some(given) => Some(Pattern {
+            restart_bytes: count(job, "verify_pattern_interval").unwrap_or(0),
+            ..forms::pattern(given, given.text(), files, sink)?
+        }),
         None => None,
     };
-    if method == CheckMethod::Pattern && pattern.is_none() {
+    if is_pattern(method) && pattern.is_none() {
         sink.error(
             codes::MISSING,
             job.place_of("verify"),
-            "`verify=pattern` needs `verify_pattern`",
+            format!("`verify={}` needs `verify_pattern`", asked(job)),
             "which pattern is not said",
             "add `verify_pattern=0xdeadbeef`",
         );
@@ -409,6 +425,7 @@ fn method(word: &str) -> Option<CheckMethod> {
         "xxhash" => CheckMethod::Xxh32,
         "meta" => CheckMethod::HeaderOnly,
         "pattern" => CheckMethod::Pattern,
+        "pattern_hdr" => CheckMethod::HeaderAndPattern,
         "null" => CheckMethod::Nothing,
         _ => return None,
     })

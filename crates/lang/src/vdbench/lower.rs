@@ -169,6 +169,7 @@ fn patterns(job: &Job<'_>, largest: &[u64]) -> Vec<WritePattern> {
     let pattern = pattern.map(|pattern| WritePattern {
         bytes: pattern.bytes.clone(),
         addresses: Vec::new(),
+        restart_bytes: 0,
         anchor: PatternAnchor::Address {
             period_bytes: pattern.buffer_bytes.max(largest.next_multiple_of(1 << 20)),
         },

@@ -52,6 +52,7 @@ pub(super) fn failure(failure: &IoFailure, file: &str) -> String {
         MisfitKind::Pattern { at } => {
             let bits = |text: &str| u8::from_str_radix(text, 16).unwrap_or(0);
             let wrong = (bits(expected) ^ bits(found)).count_ones();
+            let at = at.saturating_sub(misfit.method.header_bytes() as u64);
             format!(
                 "fio: got pattern '{found}', wanted '{expected}'. Bad bits {wrong}\n\
                  fio: bad pattern block offset {at}\n\
@@ -79,11 +80,11 @@ fn failed(failure: &IoFailure, file: &str) -> String {
     format!("fio: io_u error on file {file}: {error}: {what} offset={offset}, buflen={length}\n")
 }
 
-/// The word of the option that chose the method.
+/// The word by which fio tells the method.
 fn name(method: CheckMethod) -> &'static str {
     match method {
         CheckMethod::Nothing => "null",
-        CheckMethod::Pattern => "pattern",
+        CheckMethod::Pattern | CheckMethod::HeaderAndPattern => "pattern",
         CheckMethod::HeaderOnly => "meta",
         CheckMethod::Crc7 => "crc7",
         CheckMethod::Crc16 => "crc16",

@@ -527,6 +527,80 @@ fn a_pattern_holds_the_address_of_each_write_as_that_of_fio_does() {
     }
 }
 
+/// fio 3.33 has the check, and no word for it; later ones have.
+#[test]
+fn a_pattern_after_a_header_is_checked_by_each_program() {
+    const PATTERN: &str = "--verify_pattern=0xff%o";
+    let words_of = |rw, more: &[&str]| -> Vec<String> {
+        let own = ["--size=64k", "--bs=16k", "--verify_interval=4k", PATTERN];
+        let words = job(rw, "none", &[&own[..], more].concat());
+        let is_ours = |word: &String| *word != "--verify=none";
+        words.into_iter().filter(is_ours).collect()
+    };
+    for (writer, own) in programs().flat_map(|writer| [(writer, false), (writer, true)]) {
+        if own && writer == FIO {
+            continue;
+        }
+        let word: &[&str] = if own { &["--verify=pattern_hdr"] } else { &[] };
+        let lab = Lab::new();
+        lab.fio_by(writer, words_of("write", word)).expect(0);
+        assert_eq!(lab.bytes("data")[8192..8196], [0xca, 0xac, 0x11, 0]);
+        let read = words_of("read", &[]);
+        for reader in programs() {
+            lab.fio_by(reader, &read).expect(0);
+        }
+        lab.fio(words_of("read", &["--verify=pattern_hdr"]))
+            .expect(0);
+        // A byte of the pattern, then the length in a header.
+        for at in [20_000, 8192 + 5] {
+            change(&lab.path("data"), at);
+            lab.fio(&read).tells(&["err=84"]);
+            // fio 3.33 tells it and ends well where a sound block of the same transfer follows.
+            let told = programs().map(|reader| complaints(&lab.fio_by(reader, &read)));
+            let told: Vec<Vec<String>> = told.collect();
+            assert!(
+                told.iter()
+                    .all(|lines| *lines == told[0] && !lines.is_empty()),
+                "{told:?}"
+            );
+            change(&lab.path("data"), at);
+        }
+    }
+    Lab::new()
+        .fio(job("write", "pattern_hdr", &["--size=64k"]))
+        .expect(2)
+        .tells(&["`verify=pattern_hdr` needs `verify_pattern`"]);
+}
+
+#[test]
+fn a_pattern_of_an_interval_holds_the_address_of_each_part() {
+    for (method, header) in [("pattern", 0), ("pattern_hdr", 40)] {
+        let lab = Lab::new();
+        let own = ["--size=256k", "--bs=64k", "--verify_pattern_interval=4k"];
+        let own = [&own[..], &["--verify_pattern=%o"]].concat();
+        let plain = |words: Vec<String>| -> Vec<String> {
+            let is_of_job = |word: &String| *word != "--verify_pattern=0xdeadbeef";
+            words.into_iter().filter(is_of_job).collect()
+        };
+        lab.fio(plain(job("randwrite", method, &own))).expect(0);
+        let made = lab.bytes("data");
+        let wrong = (0..made.len()).step_by(8).find(|at| {
+            let expected = (*at as u64 / 4096 * 4096).to_le_bytes();
+            at % 65_536 >= header && made[*at..at + 8] != expected
+        });
+        assert_eq!(wrong, None, "{method}");
+        let read = plain(job("read", method, &own));
+        lab.fio(&read).expect(0);
+        // A part of the same block that was written elsewhere in it.
+        let mut moved = made.clone();
+        moved.copy_within(4096..8192, 12_288);
+        lab.write("data", moved);
+        let told = 12_289 - header;
+        lab.fio(&read)
+            .tells(&["err=84", &format!("bad pattern block offset {told}\n")]);
+    }
+}
+
 #[test]
 fn a_pattern_that_does_not_divide_the_blocks_is_sound_in_all_sizes() {
     for pattern in ["--verify_pattern=\"seventy\"", "--verify_pattern=\"abc\"%o"] {
