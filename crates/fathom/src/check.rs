@@ -336,10 +336,10 @@ fn look(
     output: &Path,
     (reading, lints): (&Reading, &LintSelection),
 ) -> Result<Looked, String> {
+    let inside = outputs::check_targets_outside(&plan, output, "-o").err();
     let storage = Storage::real();
     let found = facts_here(&plan, &storage);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
-    let inside = outputs::check_targets_outside(&plan, output, "-o").err();
     let bound = match (machine::bind_to(plan, &facts), inside) {
         (Ok(bound), None) => bound,
         // The guard would ask for the directory that results would make.

@@ -450,18 +450,22 @@ fn a_placed_stream_has_workers_of_its_own_in_their_place() {
             vec![free, placed],
             runs,
         ));
-        let seen = std::thread::scope(|scope| {
-            let run = scope.spawn(|| run_on(&plan, kind, 1));
-            let mut seen = false;
-            while !run.is_finished() {
-                seen |= placed_workers().contains(&(last.to_string(), 7, priority.to_owned()));
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            let story = run.join().unwrap();
-            let workers = story.intervals(0)[0].engine.workers.workers;
-            assert_eq!(workers, 2, "{kind}");
-            seen
-        });
+        let look = || {
+            std::thread::scope(|scope| {
+                let run = scope.spawn(|| run_on(&plan, kind, 1));
+                let mut seen = false;
+                while !run.is_finished() {
+                    seen |= placed_workers().contains(&(last.to_string(), 7, priority.to_owned()));
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                let story = run.join().unwrap();
+                let workers = story.intervals(0)[0].engine.workers.workers;
+                assert_eq!(workers, 2, "{kind}");
+                seen
+            })
+        };
+        // Other work may leave who looks no time within a run.
+        let seen = (0..10).any(|_| look());
         assert!(seen, "no worker on CPU {last} with {kind}");
     }
 }

@@ -199,7 +199,11 @@ pub fn reference_markdown() -> String {
         let names = format!("{names} of `{}`", parameter.engines.join("`, `"));
         out += &parameter.reference_row(&names);
     }
-    out += &super::later::markdown();
+    let of_option = |name: &str| {
+        let found = find(name).or_else(|| private(name).next());
+        found.map(|parameter| parameter.status)
+    };
+    out += &super::later::markdown(of_option);
     out += "\n## Codes of diagnostics\n\n| Code | Meaning |\n|---|---|\n";
     for (code, meaning) in super::codes::ALL {
         out += &format!("| `{code}` |{meaning} |\n");

@@ -327,7 +327,8 @@ fn half_a_million_files_take_the_memory_of_their_names() {
     let names_bytes = 500_000 * 2 * name_bytes.next_multiple_of(16);
     let kib: u64 = told.err.lines().last().unwrap().parse().unwrap();
     let least = kib - names_bytes / 1024;
-    assert!(least < 266_000, "{kib} KiB, without names {least} KiB");
+    // A list of half a million entries that grows is copied or not, as the allocator finds room: 28 MiB.
+    assert!(least < 296_000, "{kib} KiB, without names {least} KiB");
 }
 
 /// What is the same in all loops of a job is no loop.

@@ -146,7 +146,7 @@ fn a_limit_is_named_with_the_way_to_raise_it() {
         format!("{storages}wd=wd1,sd=*\nrd=r,wd=wd1,iorate=max,elapsed=2,interval=1\n"),
     );
     let limited = |rest: &str| {
-        let script = format!("ulimit -n 100; exec {FATHOM} {rest}");
+        let script = format!("ulimit -n 64; exec {FATHOM} {rest}");
         ended(lab.command("/bin/sh").args(["-c", &script]))
     };
     limited("check job").expect(0).says(&[
@@ -155,7 +155,7 @@ fn a_limit_is_named_with_the_way_to_raise_it() {
         "raise it with `ulimit -n N`",
     ]);
     // A soft limit is raised by a run, so a check does not count it.
-    let script = format!("ulimit -Sn 100; exec {FATHOM} check job");
+    let script = format!("ulimit -Sn 64; exec {FATHOM} check job");
     let raised = ended(lab.command("/bin/sh").args(["-c", &script])).expect(0);
     assert!(!raised.err.contains("vdb-0018"), "{}", raised.err);
     limited("run job --lint kernel-limits=error")

@@ -336,7 +336,7 @@ fn a_file_that_cannot_be_opened_during_a_run_is_named_with_the_missing_right() {
         let moment = format!("open:{}={command}", FILES + 5);
         let mut limited = lab.command("/bin/sh");
         let script = format!(
-            "ulimit -n 100; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups \
+            "ulimit -n 64; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups \
              ./fathom run job.fio -o out"
         );
         limited
