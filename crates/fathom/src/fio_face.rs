@@ -741,14 +741,14 @@ fn repeat_option(name: &str, text: &str, options: &mut RepeatOptions) -> Result<
 }
 
 fn idle_profile(word: &str) -> Result<IdleProfile, String> {
-    IdleProfile::parse(word).map_err(|word| match &*word {
+    IdleProfile::parse(word).ok_or_else(|| match word {
         "calibrate" => {
-            "`--idle-prof=calibrate` is refused: nothing here burns CPU to measure what \
-                        is idle, so that there is nothing to calibrate"
+            "`--idle-prof=calibrate` is refused: nothing here burns CPU to measure what is \
+                        idle, so that there is nothing to calibrate"
                 .to_owned()
         }
         _ => {
-            let help = lang::instead_of(&word, IdleProfile::NAMES);
+            let help = lang::instead_of(word, IdleProfile::NAMES);
             format!("`--idle-prof` does not know `{word}`; {help}")
         }
     })

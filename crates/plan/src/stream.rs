@@ -117,8 +117,8 @@ pub struct Generator {
     #[serde(default)]
     pub sequences: Sequences,
     pub hits: Option<HitArea>,
-    /// Where a transfer of the size that was drawn has no room before the end, another size is drawn that has; otherwise,
-    /// and where none has, it ends with what there is.
+    /// Where a transfer of the size that was drawn has no room before the end, another size is drawn that has; where none
+    /// has, a sequence goes on elsewhere. Otherwise the transfer ends with what there is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redraws_sizes: bool,
 }

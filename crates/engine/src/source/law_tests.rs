@@ -127,7 +127,7 @@ fn capped_sizes_have_the_rest_at_their_upper_end() {
     }
 }
 
-/// In order, and in a pass over all blocks.
+/// Of a sequence that ends with its region.
 #[test]
 fn at_the_end_a_size_is_drawn_that_has_room() {
     let share = |bytes, pct| SizeShare { bytes, pct };

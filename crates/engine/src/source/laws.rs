@@ -179,11 +179,7 @@ impl Laws {
         given: Option<Operation>,
     ) -> Option<Drawn> {
         let operation = given.unwrap_or_else(|| self.mix.operation(index));
-        let length = match operation {
-            Operation::Read => self.sizes.read.draw(self.draws.size, index),
-            Operation::Write => self.sizes.write.draw(self.draws.size, index),
-            _ => self.sizes.trim.draw(self.draws.size, index),
-        };
+        let length = self.sizes_of(operation).draw(self.draws.size, index);
         let asked = Asked {
             operation,
             index,
@@ -451,6 +447,15 @@ impl Laws {
         }
     }
 
+    #[inline]
+    fn sizes_of(&self, operation: Operation) -> &Sizes {
+        match operation {
+            Operation::Read => &self.sizes.read,
+            Operation::Write => &self.sizes.write,
+            _ => &self.sizes.trim,
+        }
+    }
+
     /// How long a transfer is that has so much room; zero where none of its sizes has.
     #[inline]
     fn room_rule(&self, asked: Asked) -> impl Fn(u64) -> u32 {
@@ -458,11 +463,7 @@ impl Laws {
             if u64::from(asked.length) <= room || !self.redraws_sizes {
                 return cut(asked.length, room);
             }
-            let sizes = match asked.operation {
-                Operation::Read => &self.sizes.read,
-                Operation::Write => &self.sizes.write,
-                _ => &self.sizes.trim,
-            };
+            let sizes = self.sizes_of(asked.operation);
             let drawn = sizes.draw_within(room, self.draws.size, asked.index);
             drawn.unwrap_or(0)
         }

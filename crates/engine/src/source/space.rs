@@ -214,8 +214,8 @@ impl Space {
         }
     }
 
-    /// Visits free blocks behind the hit area from block `from` on, as many bytes of them as `length` says of the room up to
-    /// the end of their piece: fewer where a visited block comes before.
+    /// Visits free blocks behind the hit area, from block `from` on. `length` is asked how many bytes are wanted of the room
+    /// that is left in the piece; a block that is visited already ends the transfer before.
     pub(super) fn visit_free(
         &self,
         map: &Visits,

@@ -24,13 +24,12 @@ impl IdleProfile {
     /// The words for them.
     pub const NAMES: [&str; 2] = ["system", "percpu"];
 
-    /// # Errors
-    /// The word where it names none.
-    pub fn parse(word: &str) -> Result<Self, String> {
+    /// `None` where the word names none.
+    pub fn parse(word: &str) -> Option<Self> {
         match word {
-            "system" => Ok(Self::System),
-            "percpu" => Ok(Self::PerCpu),
-            other => Err(other.to_owned()),
+            "system" => Some(Self::System),
+            "percpu" => Some(Self::PerCpu),
+            _ => None,
         }
     }
 }

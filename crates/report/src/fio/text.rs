@@ -295,7 +295,7 @@ fn decimals_of(value: f64) -> usize {
     fraction.trim_end_matches('0').len()
 }
 
-/// The unit follows `kb_base`, the number is of KiB all the same, as in fio.
+/// The unit follows `kb_base`; the number stays in KiB, as in fio.
 fn samples(out: &mut String, direction: &Direction, group: u64, base: Base) {
     let bandwidth = &direction.bandwidth;
     if bandwidth.count == 0 {

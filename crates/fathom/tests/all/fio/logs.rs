@@ -174,7 +174,7 @@ fn logs_hold_what_reads_back_writes() {
     }
 }
 
-/// Without a clock for it there are no rows of single I/Os. Samples are told all the same.
+/// Without a clock for it there are no rows of single I/Os. Samples are reported anyway.
 #[test]
 fn samples_are_of_the_time_of_a_clone_whatever_is_switched_off() {
     for more in [
