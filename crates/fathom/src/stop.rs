@@ -6,6 +6,7 @@ use conduct::{Control, Haste};
 use door::waiting::{self, Waiting};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ static CONTROL: OnceLock<Control> = OnceLock::new();
 
 /// Watches for signals, and for targets that do not answer, for as long as the process lives.
 pub fn watch() -> std::io::Result<()> {
-    watch_with(name_slow_targets, "before the first run")
+    watch_with(name_slow_target, "before the first run")
 }
 
 /// The same for a check, which ends when a target does not answer: nothing is lost, and it can be repeated.
@@ -33,9 +34,9 @@ pub fn watch_check() -> std::io::Result<()> {
 }
 
 /// `when` is said where no execution has begun.
-fn watch_with(on_slow: impl FnOnce() + Send + 'static, when: &'static str) -> std::io::Result<()> {
+fn watch_with(on_slow: fn(&Path), when: &'static str) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    start("waiting", on_slow)?;
+    start("waiting", move || follow_slow_targets(on_slow))?;
     start("signals", move || {
         for _ in signals.forever() {
             on_signal(when);
@@ -106,38 +107,35 @@ fn leave_slow_target(patience: Duration) {
     }
 }
 
-/// Names each target once that takes long.
-fn name_slow_targets() {
-    let mut named = None;
+/// Hands over each target once that takes long.
+fn follow_slow_targets(on_slow: fn(&Path)) {
+    let mut handed_over = None;
     loop {
         std::thread::sleep(LOOK);
         let slow = waiting::longest().filter(|one| one.since.elapsed() >= SLOW);
         if let Some(Waiting { number, path, .. }) = slow
-            && named.replace(number) != Some(number)
+            && handed_over.replace(number) != Some(number)
         {
-            errln!(
-                "note: `{}` has not answered for {} s; Fathom waits for it, Ctrl-C stops",
-                path.display(),
-                SLOW.as_secs()
-            );
+            on_slow(&path);
         }
     }
 }
 
-/// Ends the program when a target has not answered for too long.
-fn give_up_slow_target() {
-    loop {
-        std::thread::sleep(LOOK);
-        let slow = waiting::longest().filter(|one| one.since.elapsed() >= SLOW);
-        if let Some(slow) = slow {
-            errln!(
-                "error: `{}` has not answered for {} s; see that its storage is there, and check again",
-                slow.path.display(),
-                SLOW.as_secs()
-            );
-            leave(Exit::Usage);
-        }
-    }
+fn name_slow_target(path: &Path) {
+    errln!(
+        "note: `{}` has not answered for {} s; Fathom waits for it, Ctrl-C stops",
+        path.display(),
+        SLOW.as_secs()
+    );
+}
+
+fn give_up_slow_target(path: &Path) {
+    errln!(
+        "error: `{}` has not answered for {} s; see that its storage is there, and check again",
+        path.display(),
+        SLOW.as_secs()
+    );
+    leave(Exit::Usage);
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
